@@ -111,6 +111,10 @@ export interface Command {
   /** Exit codes beyond 0 and 1, shown in help. */
   readonly exitCodes?: Readonly<Record<number, string>>;
   readonly subcommands?: readonly Command[];
+  /** Exit code for a wrong command line instead of 64; holds for the subcommands too. */
+  readonly usageExitCode?: number;
+  /** Exit code for every failure instead of the one of its error kind; holds for the subcommands too. */
+  readonly failureExitCode?: number;
   /** Absent on a pure group such as `bsctl branch`. Resolves to the exit code. */
   run?(args: ParsedArguments, context: CommandContext): Promise<number>;
 }

@@ -1,0 +1,35 @@
+import { createCompletionCommand } from "./platform/cli/completion.ts";
+import type { CliOptions, CommandEntry } from "./platform/cli/run-cli.ts";
+
+export const programName = "slipway";
+
+/** Command name → summary and lazy import; a feature is loaded only when one of its commands runs. */
+const table: readonly CommandEntry[] = [
+  {
+    name: "catalog",
+    summary: "Sample HTTP service: a few books, health and metrics",
+    isCallName: true,
+    load: async () => (await import("./catalog/module.ts")).catalogCommand,
+  },
+  {
+    name: "completion",
+    summary: "Print a completion script for bash, zsh or fish",
+    isCallName: false,
+    load: async () => createCompletionCommand(programName, () => table),
+  },
+];
+
+export const cliOptions: CliOptions = {
+  programName,
+  table,
+  banner: "slipway: a message broker, Postgres branches and a fleet upgrade scanner in one executable",
+  examples: [
+    { command: "slipway up", description: "Start every server on loopback with embedded defaults" },
+    { command: "slipway queue serve", description: "Start the message broker on 127.0.0.1:8080 and :9000" },
+    {
+      command: "slipway bsctl branch create pr-7 --from shop",
+      description: "A Postgres branch in well under a second",
+    },
+    { command: "slipway fleetscope scan --files k8s/ --target 1.36", description: "What breaks at the next minor" },
+  ],
+};
