@@ -1,4 +1,5 @@
 import { createCompletionCommand } from "./platform/cli/completion.ts";
+import { createConfigCommand } from "./platform/cli/config-command.ts";
 import type { CliOptions, CommandEntry } from "./platform/cli/run-cli.ts";
 
 export const programName = "slipway";
@@ -6,10 +7,10 @@ export const programName = "slipway";
 /** Command name → summary and lazy import; a feature is loaded only when one of its commands runs. */
 const table: readonly CommandEntry[] = [
   {
-    name: "catalog",
-    summary: "Sample HTTP service: a few books, health and metrics",
-    isCallName: true,
-    load: async () => (await import("./catalog/module.ts")).catalogCommand,
+    name: "config",
+    summary: "Check the configuration of a command",
+    isCallName: false,
+    load: async () => createConfigCommand(() => table),
   },
   {
     name: "completion",

@@ -28,6 +28,13 @@ export interface CommandContext {
   readonly version: string;
 }
 
+/** One setting as it would hold, for people. */
+export interface ConfigRow {
+  readonly name: string;
+  readonly value: string;
+  readonly source: "flag" | "environment" | "file" | "default" | "unset";
+}
+
 export type OptionKind = "string" | "integer" | "boolean";
 
 export interface OptionSpec {
@@ -115,6 +122,16 @@ export interface Command {
   readonly usageExitCode?: number;
   /** Exit code for every failure instead of the one of its error kind; holds for the subcommands too. */
   readonly failureExitCode?: number;
+  /**
+   * The configuration this command would run with, for `slipway config check`; secrets are not shown.
+   *
+   * @param flags options behind the command, as parsed
+   * @throws ConfigError with every problem
+   */
+  readonly effectiveConfig?: (
+    flags: Readonly<Record<string, unknown>>,
+    context: CommandContext,
+  ) => readonly ConfigRow[];
   /** Absent on a pure group such as `bsctl branch`. Resolves to the exit code. */
   run?(args: ParsedArguments, context: CommandContext): Promise<number>;
 }

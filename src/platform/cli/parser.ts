@@ -1,18 +1,7 @@
 import { closest, distance } from "fastest-levenshtein";
 import yargs, { type Argv, type Options, type PositionalOptions } from "yargs";
 import type { Command, CommandContext, OptionSpec, PositionalSpec } from "./command.ts";
-
-/** The command line was wrong; the message says how. */
-export class UsageError extends Error {
-  /** Words of the command that was reached, as they are typed. */
-  readonly commandPath: string;
-
-  constructor(message: string, commandPath: string) {
-    super(message);
-    this.name = "UsageError";
-    this.commandPath = commandPath;
-  }
-}
+import { UsageError } from "./usage-error.ts";
 
 /** What yargs calls the errors of its own; anything else came from a command. */
 const parserErrorName = "YError";

@@ -5,7 +5,7 @@ import { isDomainError } from "../errors/domain-error.ts";
 import { statusByKind } from "../errors/status-map.ts";
 import { type Command, type CommandContext, ParsedArguments } from "./command.ts";
 import { completeWords } from "./complete-words.ts";
-import { buildParser, UsageError } from "./parser.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** Known before any feature is loaded, so that `--help` of the whole stays quick. */
 export interface CommandEntry {
@@ -76,6 +76,7 @@ async function runCommand(
   let exitCode = 0;
   let running: Command = root;
   try {
+    const { buildParser } = await import("./parser.ts");
     const parser = buildParser(displayName, root, context, async (command, values) => {
       running = command;
       if (command.run) exitCode = await command.run(new ParsedArguments(values), context);

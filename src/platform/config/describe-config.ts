@@ -1,12 +1,6 @@
-import type { OptionSpec } from "../cli/command.ts";
+import type { ConfigRow, OptionSpec } from "../cli/command.ts";
 import type { Field } from "./field.ts";
 import type { ConfigOf, ConfigSchema, ConfigSources } from "./load-config.ts";
-
-export interface ConfigRow {
-  readonly name: string;
-  readonly value: string;
-  readonly source: "flag" | "environment" | "file" | "default" | "unset";
-}
 
 /** The effective configuration for people, without secrets: what `slipway config check` prints. */
 export function describeConfig<Schema extends ConfigSchema>(

@@ -1,0 +1,92 @@
+// npm run build [-- --arch arm64]: dist/slipway, offline, from what npm installed. Bundle with esbuild, cut the debug
+// information off the base Node, pack with pkg's single-executable packer. The workers and every file under src that is
+// no code travel inside as assets.
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, extname, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+import { inputHash } from "./build/input-hash.ts";
+import { packExecutable } from "./build/pack-executable.ts";
+import { withoutDebugInformation } from "./build/strip-elf.ts";
+
+const root = resolve(import.meta.dirname, "..");
+process.chdir(root);
+const { values } = parseArgs({
+  options: { arch: { type: "string", default: process.arch }, force: { type: "boolean" } },
+});
+const arch = values.arch === "arm64" ? "arm64" : "x64";
+const isNative = arch === process.arch;
+const output = resolve(isNative ? "dist/slipway" : `dist/slipway-linux-${arch}`);
+const stampPath = `${output}.inputs`;
+const hash = inputHash(["src", "scripts/build.ts", "scripts/build", "package.json", "package-lock.json"], arch);
+
+if (!values.force && existsSync(output) && existsSync(stampPath) && readFileSync(stampPath, "utf8") === hash) {
+  console.error(`build: ${output} is up to date`);
+} else {
+  await makeExecutable();
+}
+
+async function makeExecutable(): Promise<void> {
+  const startMs = performance.now();
+  mkdirSync("dist/workers", { recursive: true });
+  rmSync(stampPath, { force: true });
+  await bundle("src/main.ts", "dist/main.cjs");
+  for (const worker of globSync("src/workers/*.ts")) {
+    await bundle(worker, `dist/workers/${basename(worker, ".ts")}.cjs`);
+  }
+  const basePath = resolve(`dist/node-base-${arch}`);
+  writeFileSync(basePath, withoutDebugInformation(readFileSync(findBaseNode())));
+  chmodSync(basePath, 0o755);
+  await packExecutable({
+    mainPath: resolve("dist/main.cjs"),
+    basePath,
+    output,
+    arch,
+    nodeVersion: process.versions.node,
+    useCodeCache: isNative,
+    assets: collectAssets(),
+  });
+  chmodSync(output, 0o755);
+  writeFileSync(stampPath, hash);
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+  console.error(`build: ${output}, ${(statSync(output).size / 1e6).toFixed(1)} MB, in ${seconds} s`);
+}
+
+async function bundle(entry: string, outfile: string): Promise<void> {
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: "node",
+    target: "node24",
+    format: "cjs",
+    minify: true,
+    keepNames: true,
+    legalComments: "linked",
+    charset: "ascii",
+    logLevel: "warning",
+    define: { "import.meta.url": "__moduleUrl", "import.meta.dirname": "__dirname" },
+    banner: {
+      js: 'var __moduleUrl=require("node:url").pathToFileURL(typeof __filename==="string"&&__filename||process.execPath).href;',
+    },
+  });
+}
+
+function findBaseNode(): string {
+  const path = `node_modules/node-linux-${arch}/bin/node`;
+  if (existsSync(path)) return path;
+  throw new Error(
+    `Cannot build for ${arch}: ${path} is missing. Put the package node-linux-${arch}@${process.versions.node} there`,
+  );
+}
+
+function collectAssets(): Readonly<Record<string, string>> {
+  const isCode = (path: string): boolean => [".ts", ".md", ".json"].includes(extname(path));
+  const assets: Record<string, string> = {};
+  for (const path of globSync("src/**/*")) {
+    if (statSync(path).isFile() && !isCode(path)) assets[path.slice("src/".length)] = resolve(path);
+  }
+  for (const path of globSync("src/**/*.asset.json")) assets[path.slice("src/".length)] = resolve(path);
+  for (const path of globSync("dist/workers/*.cjs")) assets[path.slice("dist/".length)] = resolve(path);
+  return assets;
+}
