@@ -116,5 +116,12 @@ export interface WriteAheadLog {
   /** Entries up to `index` are in the shard's own synced files; space is freed file by file when all shards agree. */
   release(shard: ShardId, index: number, term: number): void;
   readonly sizeBytes: number;
+  /**
+   * Set while the disk has no room for more log. Proposals are then refused with DISK_FULL; what was appended already
+   * waits for room and becomes durable later, so a full disk loses nothing and freezes nothing.
+   */
+  readonly isDiskFull: boolean;
+  /** The sync or write error that froze the log for good. */
+  readonly failure: Error | undefined;
   close(): Promise<void>;
 }
