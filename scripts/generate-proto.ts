@@ -8,36 +8,58 @@ import { join, resolve } from "node:path";
 const root = resolve(import.meta.dirname, "..");
 const sources = ["queue/v1/queue.proto", "grpc/health/v1/health.proto"];
 const outputFolder = join(root, "src/queue/gen");
-const names = ["queue.js", "queue.d.ts"] as const;
+const codecName = "queue.js";
+const typesName = "queue.d.ts";
 
-/** 64-bit numbers are plain numbers: offsets stay below 2^53, and the reader refuses what does not fit. */
 const generatorOptions = [
   ...["--target", "static-module", "--wrap", "esm", "--root", "slipway-queue", "--dts", "--force-number"],
-  ...["--no-verify", "--no-convert", "--no-delimited", "--no-typeurl", "--no-service", "--no-comments"],
+  ...["--no-verify", "--no-convert", "--no-delimited", "--no-typeurl", "--no-service"],
 ];
 
 /** File name → text, as it should be. */
 export function generateProto(): ReadonlyMap<string, string> {
   const folder = mkdtempSync(join(tmpdir(), "generate-proto-"));
   try {
-    const args = [...generatorOptions, "--path", "proto", "--out", join(folder, "queue.js")];
-    const result = spawnSync(
-      process.execPath,
-      ["node_modules/protobufjs-cli/bin/pbjs", ...args, ...sources.map((source) => `proto/${source}`)],
-      { cwd: root, encoding: "utf8" },
-    );
-    if (result.status !== 0) throw new Error(`pbjs failed: ${result.stderr}`);
-    return new Map(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+    // NOTE: the types are made from the comments of the code, so that code without comments takes a second run.
+    runGenerator(generatorOptions, join(folder, codecName));
+    const types = readFileSync(join(folder, typesName), "utf8");
+    runGenerator([...generatorOptions, "--no-comments"], join(folder, codecName));
+    const code = readFileSync(join(folder, codecName), "utf8");
+    return new Map([
+      [codecName, withPlainNumbers(code)],
+      [typesName, types.replace('import Long = require("long");\n', "")],
+    ]);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
+function runGenerator(options: readonly string[], output: string): void {
+  const result = spawnSync(
+    process.execPath,
+    [
+      "node_modules/protobufjs-cli/bin/pbjs",
+      ...options,
+      ...["--path", "proto", "--out", output],
+      ...sources.map((source) => `proto/${source}`),
+    ],
+    { cwd: root, encoding: "utf8" },
+  );
+  if (result.status !== 0) throw new Error(`pbjs failed: ${result.stderr}`);
+}
+
+/** The reader would give objects for 64-bit fields whenever a library for them is installed anywhere in the tree. */
+function withPlainNumbers(code: string): string {
+  return code
+    .replace(/^(import \$protobuf .*\n)/m, '$1import { readInt53, readUint53 } from "../grpc/int53.ts";\n')
+    .replaceAll("reader.uint64()", "readUint53(reader)")
+    .replaceAll("reader.int64()", "readInt53(reader)");
+}
+
 /** Names of the generated files that differ from what the proto files give. */
 export function findStaleFiles(): readonly string[] {
-  return [...generateProto()]
-    .filter(([name, text]) => readIfPresent(join(outputFolder, name)) !== text)
-    .map(([name]) => name);
+  const files = [...generateProto()];
+  return files.filter(([name, text]) => readIfPresent(join(outputFolder, name)) !== text).map(([name]) => name);
 }
 
 function readIfPresent(path: string): string | undefined {

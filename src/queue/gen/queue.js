@@ -1,5 +1,6 @@
 /*eslint-disable block-scoped-var, id-length, no-control-regex, no-magic-numbers, no-mixed-operators, no-prototype-builtins, no-redeclare, no-shadow, no-var, sort-vars, default-case, jsdoc/require-param*/
 import $protobuf from "protobufjs/minimal.js";
+import { readInt53, readUint53 } from "../grpc/int53.ts";
 
 const $Reader = $protobuf.Reader, $Writer = $protobuf.Writer, $util = $protobuf.util;
 const $Object = $util.global.Object, $undefined = $util.global.undefined, $Error = $util.global.Error, $RangeError = $util.global.RangeError;
@@ -485,7 +486,7 @@ export const queue = $root.queue = (() => {
                     case 10: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readUint53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.correlationId = value;
                             else
                                 delete message.correlationId;
@@ -494,7 +495,7 @@ export const queue = $root.queue = (() => {
                     case 11: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.producerId = value;
                             else
                                 delete message.producerId;
@@ -512,7 +513,7 @@ export const queue = $root.queue = (() => {
                     case 13: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.sequence = value;
                             else
                                 delete message.sequence;
@@ -653,7 +654,7 @@ export const queue = $root.queue = (() => {
                     case 1: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readUint53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.correlationId = value;
                             else
                                 delete message.correlationId;
@@ -680,7 +681,7 @@ export const queue = $root.queue = (() => {
                     case 4: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.offset = value;
                             else
                                 delete message.offset;
@@ -867,7 +868,7 @@ export const queue = $root.queue = (() => {
                     case 4: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.offset = value;
                             else
                                 delete message.offset;
@@ -1042,7 +1043,7 @@ export const queue = $root.queue = (() => {
                     case 3: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.offset = value;
                             else
                                 delete message.offset;
@@ -1326,7 +1327,7 @@ export const queue = $root.queue = (() => {
                     case 15: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readUint53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.correlationId = value;
                             else
                                 delete message.correlationId;
@@ -1479,7 +1480,7 @@ export const queue = $root.queue = (() => {
                     case 15: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readUint53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.correlationId = value;
                             else
                                 delete message.correlationId;
@@ -1763,7 +1764,7 @@ export const queue = $root.queue = (() => {
                     case 2: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.bytes = value;
                             else
                                 delete message.bytes;
@@ -1873,7 +1874,7 @@ export const queue = $root.queue = (() => {
                     case 3: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.offset = value;
                             else
                                 delete message.offset;
@@ -2350,7 +2351,7 @@ export const queue = $root.queue = (() => {
                     case 3: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.offset = value;
                             else
                                 delete message.offset;
@@ -2602,7 +2603,7 @@ export const queue = $root.queue = (() => {
                     case 1: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readUint53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.nonce = value;
                             else
                                 delete message.nonce;
@@ -3340,7 +3341,7 @@ export const queue = $root.queue = (() => {
                     case 1: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readUint53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.nonce = value;
                             else
                                 delete message.nonce;
@@ -3449,7 +3450,7 @@ export const google = $root.google = (() => {
                     case 1: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.seconds = value;
                             else
                                 delete message.seconds;
@@ -3547,7 +3548,7 @@ export const google = $root.google = (() => {
                     case 1: {
                             if (wireType !== 0)
                                 break;
-                            if (typeof (value = reader.int64()) === "object" ? value.low || value.high : value !== 0)
+                            if (typeof (value = readInt53(reader)) === "object" ? value.low || value.high : value !== 0)
                                 message.seconds = value;
                             else
                                 delete message.seconds;
