@@ -1,5 +1,3 @@
-import { createCompletionCommand } from "./platform/cli/completion.ts";
-import { createConfigCommand } from "./platform/cli/config-command.ts";
 import type { CliOptions, CommandEntry } from "./platform/cli/run-cli.ts";
 
 export const programName = "slipway";
@@ -10,13 +8,13 @@ const table: readonly CommandEntry[] = [
     name: "config",
     summary: "Check the configuration of a command",
     isCallName: false,
-    load: async () => createConfigCommand(() => table),
+    load: async () => (await import("./platform/cli/config-command.ts")).createConfigCommand(() => table),
   },
   {
     name: "completion",
     summary: "Print a completion script for bash, zsh or fish",
     isCallName: false,
-    load: async () => createCompletionCommand(programName, () => table),
+    load: async () => (await import("./platform/cli/completion.ts")).createCompletionCommand(programName, () => table),
   },
 ];
 

@@ -29,7 +29,7 @@ module.exports = {
       name: "only-module-from-outside",
       comment: "Export it from the feature's module.ts",
       severity: "error",
-      from: { path: "^src/(main|commands)\\.ts$" },
+      from: { path: "^src/((main|commands)\\.ts|up/)" },
       to: { path: `^src/(${features.join("|")})/`, pathNot: "/module\\.ts$" },
     },
     {
