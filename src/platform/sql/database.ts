@@ -27,6 +27,8 @@ export interface Database<Schema> extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Queries that still run when a database is closed may take this long. */
+const closeTimeoutSeconds = 5;
 const maxAttempts = 10;
 const retryBaseMs = 5;
 
@@ -35,15 +37,23 @@ export async function openDatabase<Schema>(
   target: DatabaseTarget,
   migrations: readonly Migration[],
 ): Promise<Database<Schema>> {
-  const database =
-    target.kind === "sqlite" ? openSqliteDatabase<Schema>(target.path) : openPostgresDatabase<Schema>(target);
+  const database = openUnmigrated<Schema>(target);
   try {
-    await database.transaction((tx) => applyMigrations(tx as Kysely<unknown>, database.kind, migrations));
+    // NOTE: not SERIALIZABLE: the wait for the lock would fix what the transaction sees to before the lock was got.
+    const transaction = database.query.transaction();
+    await transaction.execute((tx) => applyMigrations(tx as unknown as Kysely<unknown>, database.kind, migrations));
     return database;
   } catch (error) {
     await database.close();
-    throw error;
+    if (!isConnectionFailure(error)) throw error;
+    throw createSqlError("DATABASE_UNAVAILABLE", `Cannot open the database: ${describeFailure(error)}`, {
+      cause: error,
+    });
   }
+}
+
+function openUnmigrated<Schema>(target: DatabaseTarget): Database<Schema> {
+  return target.kind === "sqlite" ? openSqliteDatabase(target.path) : openPostgresDatabase(target);
 }
 
 function openSqliteDatabase<Schema>(path: string): Database<Schema> {
@@ -63,7 +73,10 @@ function openPostgresDatabase<Schema>(target: PostgresTarget): Database<Schema> 
     kind: "postgres",
     query,
     transaction: (work) => runSerializable(query, work),
-    close: () => client.end({ timeout: 1 }),
+    close: async () => {
+      const ending = client.end({ timeout: closeTimeoutSeconds });
+      await Promise.all([ending, query.destroy()]);
+    },
   });
 }
 
@@ -94,6 +107,18 @@ async function runSerializable<Schema, T>(query: Kysely<Schema>, work: (tx: Kyse
       await sleep(retryBaseMs * 2 ** Math.min(attempt, 6) * (0.5 + systemRandom.fraction()));
     }
   }
+}
+
+/** Refused, unknown host, cut, timed out, or a server that starts, stops or has no connection left. */
+function isConnectionFailure(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (typeof code !== "string") return false;
+  return /^(?:E[A-Z_]+|CONNECT|CONNECTION_.*|CONNECT_TIMEOUT|08...|57P0.|53300)$/.test(code);
+}
+
+function describeFailure(error: unknown): string {
+  const { code, message } = error as { code: string; message: string };
+  return code === "CONNECT_TIMEOUT" ? "the server did not answer in time" : message || code;
 }
 
 function isSerializationFailure(error: unknown): boolean {

@@ -4,8 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { createSqlError } from "./sql-errors.ts";
 
 export const memoryPath = ":memory:";
-/** How long a statement waits for another process's write lock. */
-const busyTimeoutMs = 5000;
+/** Only the opening waits inside SQLite: switching a new file to WAL takes a lock that others may hold. */
+const openTimeoutMs = 5000;
 
 /**
  * Opens a file that only its owner can read, in a folder that only its owner can enter when it has to be made. SQLite
@@ -16,7 +16,7 @@ const busyTimeoutMs = 5000;
 export function openSqlite(path: string): DatabaseSync {
   try {
     if (path !== memoryPath) createOwnerOnly(path);
-    const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+    const database = new DatabaseSync(path, { timeout: openTimeoutMs, enableForeignKeyConstraints: true });
     prepareSqlite(database);
     return database;
   } catch (error) {
@@ -38,6 +38,7 @@ function prepareSqlite(database: DatabaseSync): void {
     database.exec("pragma synchronous = full");
     database.exec("pragma trusted_schema = off");
     database.prepare("select count(*) from sqlite_schema").get();
+    database.exec("pragma busy_timeout = 0");
   } catch (error) {
     database.close();
     throw error;
@@ -48,7 +49,7 @@ function describe(error: unknown): string {
   const { code, errcode, message } = error as { code?: string; errcode?: number; message: string };
   if (errcode === 26) return "the file is not a SQLite database";
   if (errcode === 11) return "the file is damaged; restore it from a backup";
-  if (errcode === 5) return `another process has kept it locked for ${busyTimeoutMs / 1000} s`;
+  if (errcode === 5) return `another process has kept it locked for ${openTimeoutMs / 1000} s`;
   if (errcode === 8 || code === "EROFS") return "the file system is read-only";
   if (code === "EACCES" || code === "EPERM") return "this user may not write there";
   return code === undefined || code.startsWith("ERR_SQLITE") ? message : code;

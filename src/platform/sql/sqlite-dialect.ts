@@ -9,11 +9,13 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
+import { sleep, systemClock } from "../time/clock.ts";
 
 /**
  * Kysely on node:sqlite. One connection, which Kysely hands to one query or transaction at a time. Transactions are
  * BEGIN IMMEDIATE: they take the write lock at once, so that a read that leads to a write is never stale and never
- * fails half-way with "busy".
+ * fails half-way with "busy". SQLite itself would wait for another process's lock by stopping this one; the wait is
+ * done here instead, between attempts that fail at once.
  */
 export function createSqliteDialect(database: DatabaseSync): Dialect {
   return {
@@ -40,7 +42,7 @@ class SqliteDriver implements Driver {
   }
 
   async beginTransaction(): Promise<void> {
-    this.#database.exec("begin immediate");
+    await retryWhileBusy(() => this.#database.exec("begin immediate"));
   }
 
   async commitTransaction(): Promise<void> {
@@ -71,6 +73,36 @@ class SqliteDriver implements Driver {
   }
 }
 
+/** How long to wait for another process's write lock. */
+const busyLimitMs = 5000;
+const busyPauseMs = 3;
+const sqliteBusy = 5;
+
+/** Only for what has no effect when it fails: the start of a transaction, or a statement that is one by itself. */
+async function retryWhileBusy<T>(work: () => T): Promise<T> {
+  const endsMs = systemClock.monotonicMs() + busyLimitMs;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      const isBusy = (error as { errcode?: number }).errcode === sqliteBusy;
+      if (!isBusy || systemClock.monotonicMs() >= endsMs) throw error;
+      await sleep(busyPauseMs);
+    }
+  }
+}
+
+function runStatement<Row>(
+  statement: StatementSync,
+  returnsRows: boolean,
+  parameters: readonly SQLInputValue[],
+): QueryResult<Row> {
+  // NOTE: rows come without a prototype; a copy makes them the plain objects that Postgres gives.
+  if (returnsRows) return { rows: statement.all(...parameters).map((row) => ({ ...row }) as Row) };
+  const { changes, lastInsertRowid } = statement.run(...parameters);
+  return { rows: [], insertId: BigInt(lastInsertRowid), numAffectedRows: BigInt(changes) };
+}
+
 function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
@@ -94,10 +126,7 @@ class SqliteConnection implements DatabaseConnection {
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { statement, returnsRows } = this.#prepare(query.sql);
     const parameters = query.parameters as readonly SQLInputValue[];
-    // NOTE: rows come without a prototype; a copy makes them the plain objects that Postgres gives.
-    if (returnsRows) return { rows: statement.all(...parameters).map((row) => ({ ...row }) as Row) };
-    const { changes, lastInsertRowid } = statement.run(...parameters);
-    return { rows: [], insertId: BigInt(lastInsertRowid), numAffectedRows: BigInt(changes) };
+    return await retryWhileBusy(() => runStatement<Row>(statement, returnsRows, parameters));
   }
 
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
