@@ -1,5 +1,5 @@
 import type { AddressInfo, Server } from "node:net";
-import { createErrorFactory, type ErrorCatalogue } from "../errors/domain-error.ts";
+import { createErrorFactory, type DomainError, type ErrorCatalogue } from "../errors/domain-error.ts";
 import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 
 export type ListenErrorCode = "CANNOT_LISTEN";
@@ -18,7 +18,7 @@ const createListenError = createErrorFactory(listenErrorCatalogue);
 export function listenOn(server: Server, address: ListenAddress): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void => {
-      reject(createListenError("CANNOT_LISTEN", describeListenError(error, address), { cause: error }));
+      reject(toListenError(error, error.code, address));
     };
     server.once("error", onError);
     const onListening = (): void => {
@@ -30,19 +30,25 @@ export function listenOn(server: Server, address: ListenAddress): Promise<Addres
   });
 }
 
-function describeListenError(error: NodeJS.ErrnoException, address: ListenAddress): string {
+/** @param code of the system call that failed, for example EADDRINUSE */
+export function toListenError(cause: Error, code: string | undefined, address: ListenAddress): DomainError {
   const shown = formatListenAddress(address);
-  switch (error.code) {
+  const text = `Cannot listen on "${shown}": ${describeReason(cause, code, address)}`;
+  return createListenError("CANNOT_LISTEN", text, { cause, details: { address: shown } });
+}
+
+function describeReason(cause: Error, code: string | undefined, address: ListenAddress): string {
+  switch (code) {
     case "EADDRINUSE":
-      return `Cannot listen on "${shown}": another process uses that port; stop it or choose another port`;
+      return "another process uses that port; stop it or choose another port";
     case "EACCES":
-      return `Cannot listen on "${shown}": this user may not open that port; choose one from 1024 up`;
+      return "this user may not open that port; choose one from 1024 up";
     case "EADDRNOTAVAIL":
-      return `Cannot listen on "${shown}": this machine has no such address; use one of its own, or ":${address.port}" for all`;
+      return `this machine has no such address; use one of its own, or ":${address.port}" for all`;
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return `Cannot listen on "${shown}": the host name is not known here; use an address of this machine`;
+      return "the host name is not known here; use an address of this machine";
     default:
-      return `Cannot listen on "${shown}": ${error.code ?? error.message}`;
+      return code ?? cause.message;
   }
 }

@@ -58,8 +58,12 @@ export class TlsCertificates implements Disposable {
     return new TlsCertificates(options);
   }
 
+  get clientAuth(): ClientAuthMode {
+    return this.#options.clientAuth ?? "none";
+  }
+
   serverOptions(): TlsServerOptions {
-    const mode = this.#options.clientAuth ?? "none";
+    const mode = this.clientAuth;
     return {
       cert: this.#current.cert,
       key: this.#current.key,
@@ -73,7 +77,7 @@ export class TlsCertificates implements Disposable {
   /** Keeps a TLS server up to date and applies the client-certificate modes that Node itself does not have. */
   attach(server: TlsServer): void {
     server.on("secureConnection", (socket) => {
-      if (!isClientAccepted(socket, this.#options.clientAuth ?? "none")) socket.destroy();
+      if (!isClientAccepted(socket, this.clientAuth)) socket.destroy();
     });
     const stop = this.onChange((options) => server.setSecureContext(options));
     server.once("close", stop);
