@@ -115,6 +115,8 @@ export interface WriteAheadLog {
   termAt(shard: ShardId, index: number): number | undefined;
   /** Entries up to `index` are in the shard's own synced files; space is freed file by file when all shards agree. */
   release(shard: ShardId, index: number, term: number): void;
+  /** Takes the mark of damage off a shard whose log and state were fetched anew; until then it outlives restarts. */
+  markRepaired(shard: ShardId): void;
   readonly sizeBytes: number;
   /**
    * Set while the disk has no room for more log. Proposals are then refused with DISK_FULL; what was appended already
