@@ -1,3 +1,5 @@
+import type { Members } from "../model/raft/raft-types.ts";
+
 /**
  * The seams of the broker. Everything that is replicated goes through `Replication.propose`; a shard's state machine
  * is the only writer of partition data; the write-ahead log is the only thing that must be synced before an answer.
@@ -5,6 +7,7 @@
  * One node runs the same code as a cluster: the Raft groups then have one voter each.
  */
 
+export type { Members };
 export type NodeId = string;
 /** 0 is the metadata group; data shards count from 1. Fixed at bootstrap. */
 export type ShardId = number;
@@ -72,6 +75,10 @@ export interface Replication {
 export interface HardState {
   readonly term: number;
   readonly votedFor: NodeId | undefined;
+  /** Who belongs to the group, as of the shard's mark; kept as it is. Absent: as bootstrapped. */
+  readonly members?: Members | undefined;
+  /** True while this replica may neither vote nor lead: its disk is new or was damaged. Kept as it is. */
+  readonly isRecovering?: boolean | undefined;
 }
 
 export interface WalEntry {
@@ -115,6 +122,8 @@ export interface WriteAheadLog {
   termAt(shard: ShardId, index: number): number | undefined;
   /** Entries up to `index` are in the shard's own synced files; space is freed file by file when all shards agree. */
   release(shard: ShardId, index: number, term: number): void;
+  /** The shard's damage has been made good by a peer: it is not reported again. */
+  markRepaired(shard: ShardId): void;
   /** Takes the mark of damage off a shard whose log and state were fetched anew; until then it outlives restarts. */
   markRepaired(shard: ShardId): void;
   readonly sizeBytes: number;
