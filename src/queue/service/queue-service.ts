@@ -1,5 +1,6 @@
 import type { DomainError } from "../../platform/errors/domain-error.ts";
-import type { BatchView, Compression, Priority, RecordBatch } from "../model/record-batch.ts";
+import type { BatchView, Priority, RecordBatch } from "../model/record-batch.ts";
+import type { CleanupPolicy, Durability, PriorityWeights, TopicSettings } from "../model/topics/topic.ts";
 import type { Acks } from "./ports.ts";
 
 /**
@@ -41,38 +42,7 @@ export interface Page<T> {
 
 // ── Topics ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type CleanupPolicy = "delete" | "compact" | "compact,delete";
-export type Durability = "fsync" | "async";
-export type PriorityWeights = readonly [number, number, number, number, number];
-
-/** Properties of a topic that may be set at creation and changed later. */
-export interface TopicSettings {
-  /** 0 keeps for ever. */
-  readonly retentionMs: number;
-  /** Per partition; 0 is unlimited. */
-  readonly retentionBytes: number;
-  readonly cleanupPolicy: CleanupPolicy;
-  readonly maxMessageBytes: number;
-  readonly replicationFactor: number;
-  readonly minInsyncReplicas: number;
-  readonly durability: Durability;
-  readonly visibilityTimeoutMs: number;
-  /** 0 is unlimited. */
-  readonly maxDeliveries: number;
-  readonly retryInitialDelayMs: number;
-  readonly retryMultiplier: number;
-  readonly retryMaxDelayMs: number;
-  readonly isDlqEnabled: boolean;
-  readonly dlqTopic: string;
-  /** A group pauses on a partition when more than this per cent of the last deliveries were dead-lettered; 0 is off. */
-  readonly dlqPauseThreshold: number;
-  /** Age at which a message without its own ttl expires for groups; 0 is never. */
-  readonly messageTtlMs: number;
-  readonly schemaSubject: string | undefined;
-  readonly schemaValidation: "off" | "value";
-  readonly priorityWeights: PriorityWeights;
-  readonly compression: Compression;
-}
+export type { CleanupPolicy, Durability, PriorityWeights, TopicSettings };
 
 export interface CreateTopicRequest {
   readonly name: string;
