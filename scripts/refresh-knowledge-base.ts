@@ -114,16 +114,16 @@ function refresh(inputFolder: string, datasetDate: string): void {
   const horizon = Math.max(
     ...apis.filter((row) => row["component"] === "kubernetes").map(({ introduced }) => minorOf(introduced)),
   );
-  writeSection("apis.json", "apis", apis);
-  writeSection("add-ons.json", "addOns", addOns.filter(({ kind }) => kind !== "platform").map(toAddOn));
-  writeSection("calendars.json", "calendars", addOns.filter(({ kind }) => kind === "platform").map(toCalendar));
-  writeSection("upgrade-facts.json", "facts", facts.flatMap(toFacts));
+  writeSection("apis.asset.json", "apis", apis);
+  writeSection("add-ons.asset.json", "addOns", addOns.filter(({ kind }) => kind !== "platform").map(toAddOn));
+  writeSection("calendars.asset.json", "calendars", addOns.filter(({ kind }) => kind === "platform").map(toCalendar));
+  writeSection("upgrade-facts.asset.json", "facts", facts.flatMap(toFacts));
   const manifest = {
     version: `api 1.${horizon}; addons ${datasetDate.slice(0, 7)}`,
     date: datasetDate,
     horizon: `1.${horizon}`,
   };
-  writeFileSync(join(outputFolder, "manifest.json"), `${JSON.stringify(manifest)}\n`);
+  writeFileSync(join(outputFolder, "manifest.asset.json"), `${JSON.stringify(manifest)}\n`);
 }
 
 function minorOf(introduced: unknown): number {

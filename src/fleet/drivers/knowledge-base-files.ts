@@ -20,16 +20,16 @@ import {
 
 /** Paths below `src/`; the build packs these. */
 export const knowledgeBaseAssets = {
-  manifest: "fleet/knowledge/data/manifest.json",
+  manifest: "fleet/knowledge/data/manifest.asset.json",
   sections: [
-    "fleet/knowledge/data/apis.json",
-    "fleet/knowledge/data/curated-apis.json",
-    "fleet/knowledge/data/migrations.json",
-    "fleet/knowledge/data/add-ons.json",
-    "fleet/knowledge/data/curated-add-ons.json",
-    "fleet/knowledge/data/calendars.json",
-    "fleet/knowledge/data/upgrade-facts.json",
-    "fleet/knowledge/data/curated-facts.json",
+    "fleet/knowledge/data/apis.asset.json",
+    "fleet/knowledge/data/curated-apis.asset.json",
+    "fleet/knowledge/data/migrations.asset.json",
+    "fleet/knowledge/data/add-ons.asset.json",
+    "fleet/knowledge/data/curated-add-ons.asset.json",
+    "fleet/knowledge/data/calendars.asset.json",
+    "fleet/knowledge/data/upgrade-facts.asset.json",
+    "fleet/knowledge/data/curated-facts.asset.json",
   ],
 } as const;
 

@@ -17,7 +17,19 @@ import { compareMinors, type KubernetesMinor, oldestTarget } from "./kubernetes-
 import { compareText, sortedUnique } from "./order.ts";
 import type { Finding, Report, Suppressed } from "./report.ts";
 import { oldestApiServer, type Rule, type RuleContext } from "./rule-context.ts";
+import { judgeAddOns } from "./rules/add-ons.ts";
 import { judgeApis, judgeAuthorshipUnknown, judgeDeprecatedCalls } from "./rules/api-lifecycle.ts";
+import { judgeComponentSettings } from "./rules/component-settings.ts";
+import { judgeCrdVersions } from "./rules/crd-versions.ts";
+import { judgeDisruption } from "./rules/disruption.ts";
+import { judgeHelmCharts } from "./rules/helm-charts.ts";
+import { judgeKnowledgeAge } from "./rules/knowledge-age.ts";
+import { judgeNodes } from "./rules/nodes.ts";
+import { judgeFields, judgeRegistries } from "./rules/retired-features.ts";
+import { judgeSupport, supportOf } from "./rules/support-lifecycle.ts";
+import { judgeVersionSkew } from "./rules/version-skew.ts";
+import { judgeVolumePlugins } from "./rules/volume-plugins.ts";
+import { judgeApiServices, judgeWebhooks } from "./rules/webhooks.ts";
 import { scoreOf, scoreTeams, tally, verdictOf } from "./score.ts";
 import { type AcceptedPart, createSuppressor } from "./suppression.ts";
 import { createTeamLookup, type TeamMap } from "./team-map.ts";
@@ -37,7 +49,25 @@ export interface EvaluateInput {
   readonly toolVersion?: string | undefined;
 }
 
-const rules: readonly Rule[] = [judgeApis, judgeAuthorshipUnknown, judgeDeprecatedCalls];
+const rules: readonly Rule[] = [
+  judgeApis,
+  judgeAuthorshipUnknown,
+  judgeDeprecatedCalls,
+  judgeCrdVersions,
+  judgeAddOns,
+  judgeHelmCharts,
+  judgeVersionSkew,
+  judgeVolumePlugins,
+  judgeSupport,
+  judgeComponentSettings,
+  judgeNodes,
+  judgeWebhooks,
+  judgeApiServices,
+  judgeDisruption,
+  judgeRegistries,
+  judgeFields,
+  judgeKnowledgeAge,
+];
 
 /** @throws DomainError target_invalid */
 export function evaluate(input: EvaluateInput): Report {
@@ -69,6 +99,7 @@ export function evaluate(input: EvaluateInput): Report {
   const gaps = findGaps(context, input.agentVersion);
   const hasRequiredGap = gaps.some((gap) => gap.required === true);
   const counts = tally(findings);
+  const support = inventory.source === "cluster" ? supportOf(context) : undefined;
   const verdict = verdictOf(counts.blockers, hasRequiredGap);
   return {
     schemaVersion: 1,
@@ -88,6 +119,7 @@ export function evaluate(input: EvaluateInput): Report {
     suppressedCount: suppressed.length,
     unrecognizedImages: sortedUnique(inventory.unrecognizedImages ?? []),
     unrecognizedImagesOmitted: inventory.unrecognizedImagesOmitted ?? 0,
+    ...(support === undefined ? {} : { support }),
     teams: scoreTeams({ findings, namespaces, teamMap, hasRequiredGap }),
     notes: suppressor.notes,
   };

@@ -4,6 +4,7 @@ import type {
   ApiMigration,
   ApiName,
   FactKind,
+  FactOf,
   KnowledgeBase,
   SupportCalendar,
   UpgradeFact,
@@ -52,11 +53,8 @@ export function groupVersion(api: { readonly group: string; readonly version: st
 }
 
 /** Facts of one kind, with their type. */
-export function factsOf<Kind extends FactKind>(
-  index: KnowledgeBaseIndex,
-  kind: Kind,
-): readonly Extract<UpgradeFact, { readonly kind: Kind }>[] {
-  return (index.facts.get(kind) ?? []) as readonly Extract<UpgradeFact, { readonly kind: Kind }>[];
+export function factsOf<Kind extends FactKind>(index: KnowledgeBaseIndex, kind: Kind): readonly FactOf<Kind>[] {
+  return (index.facts.get(kind) ?? []) as readonly FactOf<Kind>[];
 }
 
 /**

@@ -189,3 +189,12 @@ export type UpgradeFact =
     });
 
 export type FactKind = UpgradeFact["kind"];
+
+/** The facts a kind can be: of the kinds that share a shape, that shape. */
+export type FactOf<Kind extends FactKind> = UpgradeFact extends infer Fact
+  ? Fact extends { readonly kind: infer Kinds }
+    ? Kind extends Kinds
+      ? Fact
+      : never
+    : never
+  : never;
