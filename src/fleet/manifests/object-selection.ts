@@ -118,7 +118,7 @@ const object = {
     objectSelector: { matchLabels: "all", matchExpressions: { key: "all" } },
   },
   provisioner: "all",
-  data: { ClusterConfiguration: "all", "config.conf": "all", kubelet: "all", "config.yaml": "all" },
+  data: { ClusterConfiguration: "all", "config.conf": "all", kubelet: "all" },
   // Component configuration.
   mode: "all",
   profiles: schedulerProfile,
