@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
-const sources = ["queue/v1/queue.proto", "grpc/health/v1/health.proto"];
+const sources = ["queue/v1/queue.proto"];
 const outputFolder = join(root, "src/queue/gen");
 const codecName = "queue.js";
 const typesName = "queue.d.ts";

@@ -1,0 +1,69 @@
+import type { Hono } from "hono";
+import type { DomainError } from "../../platform/errors/domain-error.ts";
+import type { HttpEnv } from "../../platform/http/http-env.ts";
+import type { HttpMetrics } from "../../platform/http/http-metrics.ts";
+import { createRouter, type RouteRequest } from "../../platform/http/router.ts";
+import type { Logger } from "../../platform/log/logger.ts";
+import type { Random } from "../../platform/random/random.ts";
+import type { Tracer } from "../../platform/tracing/tracer.ts";
+import { createDelayedRoutes } from "./delayed-routes.ts";
+import { createDeliveryRoutes } from "./delivery-routes.ts";
+import { createDlqRoutes } from "./dlq-routes.ts";
+import { createGroupRoutes } from "./group-routes.ts";
+import { createMessageRoutes } from "./message-routes.ts";
+import { createOffsetRoutes } from "./offset-routes.ts";
+import { publishBodyBytesMax } from "./publish-body.ts";
+import { mountRoutes, type Route } from "./route.ts";
+import { createSystemRoutes, type SystemRouteOptions } from "./system-routes.ts";
+import { createTopicRoutes } from "./topic-routes.ts";
+
+export interface QueueAppOptions extends SystemRouteOptions {
+  readonly logger: Logger;
+  readonly random: Random;
+  readonly httpMetrics: HttpMetrics;
+  readonly tracer?: Tracer | undefined;
+}
+
+const bodyBytesMax = 1024 * 1024;
+const publishPath = /^(?:\/v1)?\/topics\/[^/]+\/messages(?:\/batch)?$/;
+
+/** Every endpoint of the broker; the OpenAPI document lists the same. */
+export function createQueueRoutes(options: SystemRouteOptions): readonly Route[] {
+  const { service } = options;
+  return [
+    ...createTopicRoutes(service),
+    ...createMessageRoutes(service),
+    ...createGroupRoutes(service),
+    ...createOffsetRoutes(service),
+    ...createDeliveryRoutes(service),
+    ...createDelayedRoutes(service),
+    ...createDlqRoutes(service),
+    ...createSystemRoutes(options),
+  ];
+}
+
+export function createQueueApp(options: QueueAppOptions): Hono<HttpEnv> {
+  const app = createRouter({
+    name: "queue",
+    logger: options.logger,
+    metrics: options.httpMetrics,
+    clock: options.clock,
+    random: options.random,
+    errorBody,
+    bodyLimitBytes,
+    tracer: options.tracer,
+    accessLogLevel: "debug",
+  });
+  app.route("/", mountRoutes(createQueueRoutes(options)));
+  return app;
+}
+
+function bodyLimitBytes(request: RouteRequest): number {
+  return publishPath.test(request.path) ? publishBodyBytesMax : bodyBytesMax;
+}
+
+/** What the platform refuses for its size is, here, a batch of messages. */
+export function errorBody(error: DomainError): object {
+  const code = error.code === "PAYLOAD_TOO_LARGE" ? "BATCH_TOO_LARGE" : error.code;
+  return { error: { code, message: error.message, details: error.details } };
+}
