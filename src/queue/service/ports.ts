@@ -122,8 +122,6 @@ export interface WriteAheadLog {
   termAt(shard: ShardId, index: number): number | undefined;
   /** Entries up to `index` are in the shard's own synced files; space is freed file by file when all shards agree. */
   release(shard: ShardId, index: number, term: number): void;
-  /** The shard's damage has been made good by a peer: it is not reported again. */
-  markRepaired(shard: ShardId): void;
   /** Takes the mark of damage off a shard whose log and state were fetched anew; until then it outlives restarts. */
   markRepaired(shard: ShardId): void;
   readonly sizeBytes: number;

@@ -19,7 +19,7 @@ export interface WalFilesOptions {
   readonly fileBytes: number;
   readonly retryFullMs: number;
   readonly recovered: RecoveredWal;
-  /** The next file has become ready, or a full disk is worth another try. */
+  /** The next file has become ready, or for lack of space it has not. */
   readonly onReady: () => void;
   readonly onFailure: (error: Error) => void;
 }
@@ -37,7 +37,7 @@ export class WalFiles {
   #position: number;
   #chain: number;
   /** Where the file before the current one ended; written into the first group. */
-  #previousEnd = 0;
+  #previousEnd: number;
   #nextFileNumber: number;
   #isPreparing = false;
   #isFull = false;
@@ -53,7 +53,11 @@ export class WalFiles {
     this.#spare = recovered.spare;
     this.#position = recovered.end;
     this.#chain = recovered.chain;
+    this.#previousEnd = recovered.previousEnd;
     this.#nextFileNumber = recovered.nextFileNumber;
+  }
+
+  start(): void {
     if (this.#spare === undefined) this.#prepareNext();
   }
 
@@ -69,6 +73,9 @@ export class WalFiles {
   }
   get currentFileNumber(): number {
     return this.#current?.header.fileNumber ?? 0;
+  }
+  get isPreparing(): boolean {
+    return this.#isPreparing;
   }
   get isAtStart(): boolean {
     return this.#position === fileHeaderSize;
@@ -221,6 +228,7 @@ export class WalFiles {
     this.#retryTimer = this.#options.timers.after(this.#options.retryFullMs, () => this.#prepareNext(), {
       isBackground: true,
     });
+    this.#options.onReady();
   }
 
   #mustCurrent(): WalFile {

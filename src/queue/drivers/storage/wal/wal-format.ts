@@ -230,22 +230,24 @@ export function decodeRecord(header: RecordHeader, payload: Uint8Array): StoredR
 
 /** Bytes an entry takes in memory and in a file, near enough for limits. */
 export function entrySize(entry: WalEntry): number {
-  let size = recordHeaderSize;
-  for (const part of entry.payload) size += part.length;
+  return recordHeaderSize + sizeOfParts(entry.payload);
+}
+
+export function sizeOfParts(parts: readonly Uint8Array[]): number {
+  let size = 0;
+  for (const part of parts) size += part.length;
   return size;
 }
 
-interface StoredHardState {
-  readonly term: number;
-  readonly votedFor?: string;
-}
+/** JSON leaves out what is undefined. */
+type StoredHardState = Omit<HardState, "votedFor"> & { readonly votedFor?: string | undefined };
 
 function parseHardState(stored: StoredHardState): HardState {
-  return { term: stored.term, votedFor: stored.votedFor };
+  return { votedFor: undefined, ...stored };
 }
 
 function parseSummary(stored: ShardSummary): ShardSummary {
-  return { ...stored, hardState: parseHardState(stored.hardState as StoredHardState), damage: stored.damage };
+  return { ...stored, hardState: parseHardState(stored.hardState), damage: stored.damage };
 }
 
 function textOf(bytes: Uint8Array): string {

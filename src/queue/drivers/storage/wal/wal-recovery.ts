@@ -32,6 +32,8 @@ export interface RecoveredWal {
   /** Where writing goes on in the last file. */
   readonly end: number;
   readonly chain: number;
+  /** Where the file before the last one ended. */
+  readonly previousEnd: number;
   readonly nextFileNumber: number;
 }
 
@@ -48,6 +50,7 @@ export function recoverWal(disk: Disk, folder: string): RecoveredWal {
   if (unreadable.length > 0) recovery.loseAll(`file ${unreadable.join(", ")} has no readable header`);
   let end = fileHeaderSize;
   let chain = 0;
+  let previousEnd = 0;
   for (const [position, walFile] of files.entries()) {
     const next = files[position + 1];
     if (next !== undefined && next.header.fileNumber !== walFile.header.fileNumber + 1) {
@@ -56,11 +59,12 @@ export function recoverWal(disk: Disk, folder: string): RecoveredWal {
     const expectedEnd = next === undefined ? undefined : readFirstGroup(next.file, next.header)?.durablePosition;
     recovery.enter(walFile);
     const result = scanWalFile(walFile.file, walFile.header, { expectedEnd }, recovery);
+    previousEnd = position === 0 ? 0 : end;
     end = result.end;
     chain = result.chain;
   }
   recovery.finish();
-  return { shards: recovery.shards, files, spare, end, chain, nextFileNumber };
+  return { shards: recovery.shards, files, spare, end, chain, previousEnd, nextFileNumber };
 }
 
 class Recovery {

@@ -3,12 +3,21 @@ import type { Disk } from "../../../../platform/files/disk.ts";
 import type { Random } from "../../../../platform/random/random.ts";
 import type { TimerHandle, Timers } from "../../../../platform/time/clock.ts";
 import type { RecoveredShard, ShardId, WalEntry, WalRecord, WriteAheadLog } from "../../../service/ports.ts";
+import { makeDurableFolder } from "../durable-folder.ts";
 import { GroupEncoder } from "./group-encoder.ts";
 import { EntryReader } from "./read-entry.ts";
 import { RecentBytes } from "./recent-bytes.ts";
 import { ShardLogIndex } from "./shard-log-index.ts";
 import { WalFiles } from "./wal-files.ts";
-import { entrySize, fileHeaderSize, groupHeaderSize, recordHeaderSize, type StoredRecord } from "./wal-format.ts";
+import {
+  entrySize,
+  fileHeaderSize,
+  groupHeaderSize,
+  payloadOf,
+  recordHeaderSize,
+  type StoredRecord,
+  sizeOfParts,
+} from "./wal-format.ts";
 import { recoverWal } from "./wal-recovery.ts";
 import { WrittenState } from "./written-state.ts";
 
@@ -89,7 +98,7 @@ class FileWriteAheadLog implements WriteAheadLog {
     this.#timers = options.timers;
     this.#runSoon = options.runSoon;
     this.#limits = { ...defaultWalLimits, ...options.limits };
-    options.disk.makeFolder(options.folder);
+    makeDurableFolder(options.disk, options.folder);
     const recovered = recoverWal(options.disk, options.folder);
     this.#shards = recovered.shards;
     this.#recovered = describeShards(recovered.shards);
@@ -101,13 +110,17 @@ class FileWriteAheadLog implements WriteAheadLog {
       fileBytes: this.#limits.fileBytes,
       retryFullMs: this.#limits.retryFullMs,
       recovered,
-      onReady: () => this.#writeNext(),
+      onReady: () => {
+        this.#writeNext();
+        this.#finishClosing();
+      },
       onFailure: (error) => this.#freeze(error),
     });
     this.#encoder = new GroupEncoder(this.#limits.groupBytes + 256 * 1024);
     this.#recent = new RecentBytes(this.#limits.recentBytes);
     this.#written = new WrittenState(recovered.shards);
     this.#isConfirmed = recovered.files.length === 0;
+    this.#files.start();
     this.#confirmLater();
   }
 
@@ -194,7 +207,7 @@ class FileWriteAheadLog implements WriteAheadLog {
       case "hardState":
         this.#shard(record.shard).hardState = record.state;
         stored.push(record);
-        return recordHeaderSize + 128;
+        return recordHeaderSize + sizeOfParts(payloadOf(record));
       case "truncate":
         this.#shard(record.shard).truncateFrom(record.index);
         stored.push(record);
@@ -259,7 +272,7 @@ class FileWriteAheadLog implements WriteAheadLog {
   #takeGroup(): { appends: QueuedAppend[]; records: StoredRecord[]; lazyCount: number } | undefined {
     const lazyCount = this.#lazy.length;
     const groupBytes = Math.min(this.#limits.groupBytes, this.#files.groupBytesMax);
-    let size = groupHeaderSize + lazyCount * (recordHeaderSize + 128);
+    let size = groupHeaderSize + lazyCount * recordHeaderSize;
     let count = 0;
     for (const append of this.#queue) {
       if (count > 0 && size + append.size > groupBytes) break;
@@ -316,7 +329,7 @@ class FileWriteAheadLog implements WriteAheadLog {
     const hasWork = this.#queue.length > 0 || !this.#isConfirmed || this.#lazy.length > 0;
     if (hasWork && this.#failure === undefined) {
       this.#writeNext();
-      if (this.#isWriting) return;
+      if (this.#isWriting || this.#files.isPreparing) return;
       const error = new Error("write-ahead log was closed while the disk was full");
       for (const append of this.#queue.splice(0)) append.onDurable?.(error);
     }
