@@ -6,6 +6,13 @@ export const fleetErrorCatalogue = {
   knowledge_base_invalid: { kind: "unprocessable" },
   team_map_invalid: { kind: "invalid_argument" },
   ignore_config_invalid: { kind: "unprocessable" },
+  manifest_invalid: { kind: "unprocessable" },
+  manifest_limit_exceeded: { kind: "payload_too_large" },
+  manifest_missing: { kind: "unprocessable" },
+  scan_input_invalid: { kind: "invalid_argument" },
+  baseline_unreadable: { kind: "failed_precondition" },
+  kubeconfig_invalid: { kind: "invalid_argument" },
+  cluster_unreachable: { kind: "unavailable" },
 } as const satisfies ErrorCatalogue<string>;
 
 export type FleetErrorCode = keyof typeof fleetErrorCatalogue;
