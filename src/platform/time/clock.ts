@@ -37,6 +37,11 @@ export const systemTimers: Timers = {
   },
 };
 
+/** Calls back once the events that are already waiting have been handled: for joining small pieces of work to a large one. */
+export function afterPendingEvents(callback: () => void): void {
+  setImmediate(callback);
+}
+
 /** Resolves after `delayMs`, or rejects with the signal's reason when it is aborted first. */
 export function sleep(delayMs: number, signal?: AbortSignal, timers: Timers = systemTimers): Promise<void> {
   return new Promise((resolve, reject) => {
