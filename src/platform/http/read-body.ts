@@ -83,6 +83,19 @@ export function checkBody<T>(value: unknown, schema: ZodType<T>): T {
   });
 }
 
+/**
+ * The query parameters through a schema: a name given more than once is a list of texts.
+ *
+ * @throws DomainError INVALID_ARGUMENT
+ */
+export function checkQuery<T>(context: HttpContext, schema: ZodType<T>): T {
+  const entries = Object.entries(context.req.queries()).map(([name, values]) => [
+    name,
+    values.length === 1 ? values[0] : values,
+  ]);
+  return checkBody(Object.fromEntries(entries), schema);
+}
+
 const decoder = new TextDecoder("utf-8");
 
 function formatPath(path: readonly PropertyKey[]): string {

@@ -77,8 +77,7 @@ export function createRouter(options: RouterOptions): Hono<HttpEnv> {
   app.onError((error, context) => {
     context.set("failure", error);
     if (error instanceof ClientGoneError) return new Response(null, { status: clientGoneStatus });
-    if (error instanceof HTTPException) return answerError(fromHttpException(error), context, options);
-    const shown = toPublicError(error);
+    const shown = error instanceof HTTPException ? fromHttpException(error) : toPublicError(error);
     if (shown.kind === "internal") {
       logger.error({ err: error, requestId: context.get("requestId"), method: context.req.method }, "request failed");
     }

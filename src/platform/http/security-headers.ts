@@ -6,12 +6,12 @@ export interface SecurityHeadersOptions {
   readonly contentSecurityPolicy?: string;
 }
 
-/** Headers that cost nothing and close whole classes of browser attacks, on errors too. */
+/** Headers that cost nothing and close whole classes of browser attacks, on errors too. A route's own policy stays. */
 export function securityHeaders(options: SecurityHeadersOptions = {}): MiddlewareHandler<HttpEnv> {
   const policy = options.contentSecurityPolicy ?? "default-src 'self'; frame-ancestors 'none'; base-uri 'none'";
   return async (context, next) => {
     await next();
-    context.header("Content-Security-Policy", policy);
+    if (!context.res.headers.has("Content-Security-Policy")) context.header("Content-Security-Policy", policy);
     context.header("X-Content-Type-Options", "nosniff");
     context.header("Referrer-Policy", "no-referrer");
     context.header("X-Frame-Options", "DENY");
