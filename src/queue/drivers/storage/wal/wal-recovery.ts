@@ -199,14 +199,12 @@ interface OpenedFiles {
 function openFiles(disk: Disk, folder: string): OpenedFiles {
   const opened: { readonly walFile: WalFile; readonly isWritten: boolean }[] = [];
   const unreadable: string[] = [];
-  let highest = 0;
   for (const name of disk.list(folder)) {
     const path = `${folder}/${name}`;
     if (!walFileNamePattern.test(name)) {
       disk.remove(path);
       continue;
     }
-    highest = Math.max(highest, Number.parseInt(name, 10));
     const file = disk.open(path, "read-write");
     // What a killed process had written and not synced is about to be believed: make it durable first.
     file.sync();
@@ -232,7 +230,12 @@ function openFiles(disk: Disk, folder: string): OpenedFiles {
     spare.file.close();
     disk.remove(spare.file.path);
   }
-  return { files, spare: isNext ? spare : undefined, unreadable, nextFileNumber: highest + 1 };
+  const ready = isNext ? [...files, spare] : files;
+  const taken = [
+    ...unreadable.map((name) => Number.parseInt(name, 10)),
+    ...ready.map((file) => file.header.fileNumber),
+  ];
+  return { files, spare: isNext ? spare : undefined, unreadable, nextFileNumber: Math.max(0, ...taken) + 1 };
 }
 
 const walFileNamePattern = /^\d{12}\.wal$/;
