@@ -43,6 +43,8 @@ export interface Disk {
   rename(from: string, to: string): void;
   /** Makes creations, renames and removals in the folder durable. */
   syncFolder(path: string): void;
+  /** As `syncFolder`, without holding up the caller. Never throws. */
+  syncFolderLater(path: string, onDone: DiskCallback): void;
   freeBytes(): number;
 }
 

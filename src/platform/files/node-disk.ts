@@ -21,6 +21,7 @@ export function createNodeDisk(root: string): Disk {
     removeTree: (path) => fs.rmSync(at(path), { force: true, recursive: true }),
     rename: (from, to) => fs.renameSync(at(from), at(to)),
     syncFolder: (path) => syncFolder(at(path)),
+    syncFolderLater: (path, onDone) => syncFolderLater(at(path), onDone),
     freeBytes: () => {
       const { bavail, bsize } = fs.statfsSync(root);
       return bavail * bsize;
@@ -165,6 +166,13 @@ function syncFolder(path: string): void {
   } finally {
     fs.closeSync(fd);
   }
+}
+
+function syncFolderLater(path: string, onDone: DiskCallback): void {
+  fs.open(path, "r", (openError, fd) => {
+    if (openError) return onDone(openError);
+    fs.fsync(fd, (syncError) => fs.close(fd, (closeError) => onDone(syncError ?? closeError ?? undefined)));
+  });
 }
 
 function asError(error: unknown): Error {

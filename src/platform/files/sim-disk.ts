@@ -196,6 +196,13 @@ export class SimDisk implements Disk {
     this.#unsynced = outside;
   }
 
+  syncFolderLater(path: string, onDone: DiskCallback): void {
+    const life = this.#life;
+    this.#schedule(this.#latencyMs(), () => {
+      if (life === this.#life) onDone(attempt(() => this.syncFolder(path)));
+    });
+  }
+
   freeBytes(): number {
     return Math.max(0, this.#capacityBytes - this.#usedPages * simPageSize);
   }

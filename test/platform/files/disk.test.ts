@@ -113,6 +113,8 @@ for (const { name, create } of disks) {
     const many = Array.from({ length: 3000 }, (_, i) => bytes(String(i % 10)));
     await new Promise<void>((resolve) => file.writeDurably(0, many, () => resolve()));
     t.equal(text(file.read(2995, 5)), "56789", "more buffers than one system call takes");
+    const synced = new Promise<Error | undefined>((resolve) => disk.syncFolderLater("", resolve));
+    t.equal(await synced, undefined);
     const closing = new Promise<Error | undefined>((resolve) => file.writeDurably(0, [bytes("z")], resolve));
     file.close();
     t.equal(await closing, undefined, "a close waits for what is under way");
