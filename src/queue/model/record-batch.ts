@@ -99,11 +99,22 @@ export function encodeBatchHeader(fields: BatchHeaderFields): Uint8Array {
 export function placeBatchHeader(header: Uint8Array, baseOffset: number, firstTimestampMs?: number): Uint8Array {
   const placed = new Uint8Array(batchHeaderSize);
   placed.set(header.length === batchHeaderSize ? header : header.subarray(0, batchHeaderSize));
-  const view = viewOf(placed);
+  placeBatchInPlace(placed, 0, baseOffset, firstTimestampMs);
+  return placed;
+}
+
+/** Places the batch whose header begins at `position`, changing it there. */
+export function placeBatchInPlace(
+  bytes: Uint8Array,
+  position: number,
+  baseOffset: number,
+  firstTimestampMs?: number,
+): void {
+  const header = bytes.subarray(position, position + batchHeaderSize);
+  const view = viewOf(header);
   setUint53(view, 8, baseOffset);
   if (firstTimestampMs !== undefined) setUint53(view, 16, firstTimestampMs);
-  sealHeader(placed, view);
-  return placed;
+  sealHeader(header, view);
 }
 
 /** Reads a batch in place: nothing is copied, fields are read when asked for. */
