@@ -1,0 +1,385 @@
+import { request as httpsRequest } from "node:https";
+import { networkInterfaces } from "node:os";
+import t, { type Test } from "tap";
+import { isDomainError } from "../../../src/platform/errors/domain-error.ts";
+import { type HttpContext, remoteAddress, requestSignal } from "../../../src/platform/http/http-env.ts";
+import { createHttpMetrics } from "../../../src/platform/http/http-metrics.ts";
+import {
+  formatListenAddress,
+  isLoopback,
+  parseListenAddress,
+  toUrl,
+} from "../../../src/platform/http/listen-address.ts";
+import { readBody, readIncomingBody } from "../../../src/platform/http/read-body.ts";
+import { createRouter } from "../../../src/platform/http/router.ts";
+import {
+  defaultHttpLimits,
+  type HttpServer,
+  type ServeHttpOptions,
+  serveHttp,
+} from "../../../src/platform/http/serve-http.ts";
+import { type Logger, silentLogger } from "../../../src/platform/log/logger.ts";
+import { createMetrics } from "../../../src/platform/metrics/metrics.ts";
+import { systemRandom } from "../../../src/platform/random/random.ts";
+import { sleep, systemClock } from "../../../src/platform/time/clock.ts";
+import { type ClientAuthMode, TlsCertificates } from "../../../src/platform/tls/tls-certificates.ts";
+import { createCertificateFolder } from "../../support/certificates.ts";
+import { openRawConnection } from "../../support/raw-http.ts";
+
+const limits = {
+  ...defaultHttpLimits,
+  headersTimeoutMs: 300,
+  bodyTimeoutMs: 200,
+  idleTimeoutMs: 400,
+  maxHeaderBytes: 2000,
+};
+const bodyLimitBytes = 1_000_000;
+
+interface Started {
+  readonly server: HttpServer;
+  readonly port: number;
+  readonly messages: string[];
+  readonly aborted: unknown[];
+  readonly metricsText: () => Promise<string>;
+}
+
+async function start(t: Test, options: Partial<ServeHttpOptions> = {}): Promise<Started> {
+  const messages: string[] = [];
+  const aborted: unknown[] = [];
+  const note = (_fields: object, message: string): void => void messages.push(message);
+  const logger: Logger = { debug: () => {}, info: () => {}, warn: note, error: note, child: () => logger };
+  const metrics = createMetrics();
+  const app = createRouter({
+    name: "test",
+    logger,
+    metrics: createHttpMetrics(metrics, "test"),
+    clock: systemClock,
+    random: systemRandom,
+    errorBody: (error) => ({ error: error.code }),
+    bodyLimitBytes,
+  });
+  app.get("/hello", (context) => context.json({ from: remoteAddress(context) }));
+  app.post("/size", async (context) => context.json({ size: (await readBody(context)).length }));
+  app.post("/ignore", (context) => context.text("not read"));
+  app.get("/slow/:ms", async (context: HttpContext) => {
+    await sleep(Number(context.req.param("ms")));
+    return context.text("slow");
+  });
+  app.get("/poll", async (context) => {
+    const signal = requestSignal(context);
+    await sleep(60_000, signal).catch((error: unknown) => aborted.push(error));
+    return context.text("polled");
+  });
+  app.get("/stream", () => {
+    let count = 0;
+    return new Response(
+      new ReadableStream({
+        async pull(controller) {
+          await sleep(20);
+          if (count++ < 10) controller.enqueue(Buffer.from(`chunk ${count}\n`));
+          else controller.close();
+        },
+      }),
+    );
+  });
+  const listen = { host: "127.0.0.1", port: 0 };
+  const server = await serveHttp({ app, listen, logger, shutdownDeadlineMs: 2000, limits, ...options });
+  t.teardown(() => server.close());
+  return { server, port: server.address.port, messages, aborted, metricsText: () => metrics.render() };
+}
+
+t.test("listen addresses are read in the documented forms, and nothing else", async (t) => {
+  const table: readonly (readonly [string, { host: string | undefined; port: number } | undefined])[] = [
+    [":8080", { host: undefined, port: 8080 }],
+    ["127.0.0.1:0", { host: "127.0.0.1", port: 0 }],
+    ["[::1]:8080", { host: "::1", port: 8080 }],
+    ["localhost:65535", { host: "localhost", port: 65_535 }],
+    [" :80 ", { host: undefined, port: 80 }],
+    ["localhost:65536", undefined],
+    ["8080", undefined],
+    ["localhost", undefined],
+    ["::1:8080", undefined],
+    ["[::1]", undefined],
+    [":http", undefined],
+    ["http://x:80", undefined],
+    ["", undefined],
+    [":-1", undefined],
+  ];
+  for (const [text, expected] of table) {
+    t.strictSame(parseListenAddress(text), expected, text);
+    if (expected !== undefined) t.equal(formatListenAddress(expected), text.trim());
+  }
+  const loopback = ["localhost:1", "127.0.0.1:1", "127.9.9.9:1", "[::1]:1", ":1", "0.0.0.0:1", "[::]:1", "10.0.0.1:1"];
+  t.strictSame(
+    loopback.map((text) => isLoopback(parseListenAddress(text) ?? { host: undefined, port: 0 })),
+    [true, true, true, true, false, false, false, false],
+  );
+  t.equal(toUrl("http", { host: undefined, port: 80 }), "http://127.0.0.1:80");
+  t.equal(toUrl("https", { host: "::1", port: 80 }), "https://[::1]:80");
+});
+
+t.test("a server without a host listens on every interface", async (t) => {
+  const { port, server } = await start(t, { listen: { host: undefined, port: 0 } });
+  t.equal(server.url, `http://127.0.0.1:${port}`);
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const other = addresses.find((address) => address.family === "IPv4" && !address.internal)?.address ?? "127.0.0.2";
+  for (const host of ["127.0.0.1", other]) {
+    t.equal((await fetch(`http://${host}:${port}/hello`)).status, 200, host);
+  }
+});
+
+t.test("an address that cannot be used is refused with the address and what to do", async (t) => {
+  const { server } = await start(t);
+  const messageOf = async (text: string): Promise<string> => {
+    const listen = parseListenAddress(text) ?? { host: "?", port: 0 };
+    const error = await start(t, { listen }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    return isDomainError(error) ? `${error.code}: ${error.message}` : String(error);
+  };
+  const taken = formatListenAddress(server.address);
+  t.equal(
+    await messageOf(taken),
+    `CANNOT_LISTEN: Cannot listen on "${taken}": another process uses that port; stop it or choose another port`,
+  );
+  t.match(await messageOf("192.0.2.1:0"), /"192\.0\.2\.1:0": this machine has no such address/);
+  t.match(await messageOf("no-such-host.invalid:0"), /the host name is not known here/);
+});
+
+t.test("a request that is slow to send its headers is answered 408", async (t) => {
+  const { port } = await start(t);
+  const connection = await openRawConnection(port);
+  connection.write("GET /hello HTTP/1.1\r\nHost: x\r\n");
+  t.match(await connection.closed, /^HTTP\/1\.1 408 /);
+});
+
+t.test("a request that is slow to send its body is answered 408 in the feature's shape", async (t) => {
+  const { port, metricsText } = await start(t);
+  const connection = await openRawConnection(port);
+  connection.write("POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+  const trickle = setInterval(() => connection.write("d"), 150);
+  const answer = await connection.closed;
+  clearInterval(trickle);
+  t.match(answer, /^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*\{"error":"REQUEST_TIMEOUT"\}$/i);
+  t.match(await metricsText(), 'test_http_requests_total{route="/size",method="POST",code="408"} 1');
+});
+
+t.test("a connection without a request is closed when it has been idle", async (t) => {
+  const { port } = await start(t);
+  const connection = await openRawConnection(port);
+  connection.write("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  const startedMs = performance.now();
+  t.match(await connection.closed, /^HTTP\/1\.1 200 OK/);
+  const waitedMs = performance.now() - startedMs;
+  t.ok(waitedMs > 300 && waitedMs < 3000, `closed after ${waitedMs} ms`);
+});
+
+t.test("headers up to the limit pass, larger ones are answered 431", async (t) => {
+  const { port } = await start(t);
+  const statusFor = async (size: number): Promise<string> => {
+    const connection = await openRawConnection(port);
+    connection.write(`GET /hello HTTP/1.1\r\nHost: x\r\nX-Large: ${"a".repeat(size)}\r\nConnection: close\r\n\r\n`);
+    return (await connection.closed).slice(9, 12);
+  };
+  t.equal(await statusFor(1800), "200");
+  t.equal(await statusFor(2100), "431");
+});
+
+t.test("more connections than allowed are not served", async (t) => {
+  const { port } = await start(t, { limits: { ...limits, maxConnections: 1 } });
+  const first = await openRawConnection(port);
+  first.write("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  await first.until(/200 OK/);
+  const second = await openRawConnection(port);
+  t.equal(await second.closed, "");
+});
+
+t.test("bodies arrive whole, chunked or not, up to the limit; a larger one is answered while it is sent", async (t) => {
+  const { server, port } = await start(t);
+  const post = async (size: number, isChunked: boolean): Promise<unknown> => {
+    const bytes = Buffer.alloc(size, "x");
+    const body = isChunked ? new Blob([bytes]).stream() : bytes;
+    const response = await fetch(`${server.url}/size`, { method: "POST", body, duplex: "half" } as RequestInit);
+    return await response.json();
+  };
+  for (const isChunked of [false, true]) {
+    t.strictSame(await post(0, isChunked), { size: 0 });
+    t.strictSame(await post(bodyLimitBytes, isChunked), { size: bodyLimitBytes });
+    t.strictSame(await post(bodyLimitBytes + 1, isChunked), { error: "PAYLOAD_TOO_LARGE" });
+    t.strictSame(await post(8 * bodyLimitBytes, isChunked), { error: "PAYLOAD_TOO_LARGE" });
+  }
+  const rude = await openRawConnection(port);
+  rude.write("POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n");
+  const startedMs = performance.now();
+  t.match(await rude.closed, /^HTTP\/1\.1 413 /);
+  t.ok(performance.now() - startedMs < 2000, "a body that never comes is not waited for");
+});
+
+t.test("a body that the handler does not read does not hold the connection", async (t) => {
+  const { server } = await start(t);
+  const response = await fetch(`${server.url}/ignore`, { method: "POST", body: Buffer.alloc(100_000) });
+  t.equal(await response.text(), "not read");
+  t.equal((await fetch(`${server.url}/hello`)).status, 200);
+});
+
+t.test("a client that leaves in the middle of its body is no error", async (t) => {
+  const { port, messages, metricsText } = await start(t);
+  const connection = await openRawConnection(port);
+  connection.write("POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+  await sleep(30);
+  connection.socket.destroy();
+  await sleep(50);
+  t.strictSame(messages, []);
+  t.match(await metricsText(), 'code="499"} 1');
+});
+
+t.test("a handler learns that its client has left", async (t) => {
+  const { port, aborted } = await start(t);
+  const connection = await openRawConnection(port);
+  connection.write("GET /poll HTTP/1.1\r\nHost: x\r\n\r\n");
+  await sleep(50);
+  t.equal(aborted.length, 0);
+  connection.socket.destroy();
+  await sleep(50);
+  t.equal(aborted.length, 1);
+});
+
+t.test("a hot path sees requests first and may take them over", async (t) => {
+  const { server } = await start(t, {
+    hotPath: (request, response) => {
+      if (request.url !== "/hot" || request.method !== "POST") return false;
+      readIncomingBody(request, { limitBytes: 10 }).then(
+        (body) => response.end(`hot ${body.length}`),
+        () => response.writeHead(413).end(),
+      );
+      return true;
+    },
+  });
+  const post = async (body: string) => (await fetch(`${server.url}/hot`, { method: "POST", body })).text();
+  t.equal(await post("12345"), "hot 5");
+  t.equal(await post("12345678901"), "");
+  t.equal((await fetch(`${server.url}/hello`)).status, 200);
+});
+
+t.test("close() finishes what runs with Connection: close, refuses new connections, and ends", async (t) => {
+  const { server, port, messages } = await start(t);
+  const idle = await openRawConnection(port);
+  idle.write("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  await idle.until(/200 OK/);
+  const running = await openRawConnection(port);
+  running.write("GET /slow/200 HTTP/1.1\r\nHost: x\r\n\r\n");
+  const streaming = await openRawConnection(port);
+  streaming.write("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+  await streaming.until(/chunk 1/);
+  const startedMs = performance.now();
+  const closing = server.close();
+  t.equal(server.close(), closing, "a second call is the same");
+  await t.rejects(fetch(`${server.url}/hello`), "the port is closed at once");
+  t.match(await running.closed, /^HTTP\/1\.1 200 OK[\s\S]*connection: close[\s\S]*slow$/i);
+  t.match(await streaming.closed, /chunk 10\n\r\n0\r\n\r\n$/, "an answer under way is sent to its end");
+  await closing;
+  await idle.closed;
+  t.ok(performance.now() - startedMs < 1500, "before the deadline");
+  t.strictSame(messages, []);
+});
+
+t.test("close() cuts what is left at the deadline and says so", async (t) => {
+  const { server, port, messages } = await start(t, { shutdownDeadlineMs: 100 });
+  const connection = await openRawConnection(port);
+  connection.write("GET /slow/3000 HTTP/1.1\r\nHost: x\r\n\r\n");
+  await sleep(50);
+  const startedMs = performance.now();
+  await server.close();
+  t.ok(performance.now() - startedMs < 1000);
+  t.equal(await connection.closed, "");
+  t.strictSame(messages, ["shutdown deadline passed: open requests are cut"]);
+});
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly serverName: string;
+}
+
+function getOverTls(port: number, options: object): Promise<Answer | string> {
+  return new Promise((resolve) => {
+    const request = httpsRequest({
+      port,
+      host: "127.0.0.1",
+      servername: "localhost",
+      path: "/hello",
+      agent: false,
+      ...options,
+    });
+    request.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
+    request.on("response", (response) => {
+      const socket = response.socket as import("node:tls").TLSSocket;
+      resolve({ status: response.statusCode, serverName: String(socket.getPeerCertificate().subject["CN"]) });
+      response.resume();
+    });
+    request.end();
+  });
+}
+
+t.test("TLS: renewed certificates are used for new connections, broken ones are not", async (t) => {
+  const folder = createCertificateFolder(t.testdir());
+  folder.issue("server", "first");
+  const logged: string[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    info: (_fields, message) => void logged.push(message),
+    error: (_fields, message) => void logged.push(message),
+  };
+  using tls = TlsCertificates.load({
+    certFile: folder.path("server.crt"),
+    keyFile: folder.path("server.key"),
+    minVersion: "1.3",
+    logger,
+    pollIntervalMs: 20,
+  });
+  const { server, port } = await start(t, { tls });
+  t.equal(server.url, `https://127.0.0.1:${port}`);
+  const ca = folder.read("ca.crt");
+  const get = (options: object = {}) => getOverTls(port, { ca, ...options });
+  t.strictSame(await get(), { status: 200, serverName: "first" });
+  t.type(await get({ maxVersion: "TLSv1.2" }), "string", "an older version is refused");
+  const { writeFileSync } = await import("node:fs");
+  writeFileSync(folder.path("server.crt"), "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n");
+  while (logged.length < 1) await sleep(10);
+  await sleep(60);
+  t.strictSame(logged, ["new TLS certificate is unusable: the one in use is kept"], "said once");
+  t.strictSame(await get(), { status: 200, serverName: "first" });
+  folder.issue("server", "second");
+  while (!logged.includes("TLS certificate reloaded")) await sleep(10);
+  t.strictSame(await get(), { status: 200, serverName: "second" });
+});
+
+t.test("TLS: client certificates are judged as the mode says", async (t) => {
+  const folder = createCertificateFolder(t.testdir());
+  folder.issue("server", "localhost");
+  folder.issue("client", "alice");
+  folder.issueSelfSigned("stranger", "mallory");
+  const table: Record<ClientAuthMode, readonly [none: boolean, signed: boolean, stranger: boolean]> = {
+    none: [true, true, true],
+    request: [true, true, true],
+    require: [false, true, true],
+    verify: [true, true, false],
+    "require-verify": [false, true, false],
+  };
+  for (const [mode, expected] of Object.entries(table) as [ClientAuthMode, readonly boolean[]][]) {
+    using tls = TlsCertificates.load({
+      certFile: folder.path("server.crt"),
+      keyFile: folder.path("server.key"),
+      caFile: folder.path("ca.crt"),
+      clientAuth: mode,
+      logger: silentLogger,
+    });
+    const { server, port } = await start(t, { tls });
+    const isServed = async (name?: string): Promise<boolean> => {
+      const own = name === undefined ? {} : { cert: folder.read(`${name}.crt`), key: folder.read(`${name}.key`) };
+      return typeof (await getOverTls(port, { ca: folder.read("ca.crt"), ...own })) === "object";
+    };
+    t.strictSame([await isServed(), await isServed("client"), await isServed("stranger")], expected, mode);
+    await server.close();
+  }
+});
