@@ -1,0 +1,23 @@
+/** One at a time per key, in the order of arrival. Keys without users are forgotten. */
+export class KeyedLock {
+  readonly #tails = new Map<string, Promise<void>>();
+
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#tails.get(key) ?? Promise.resolve();
+    const result = before.then(work);
+    const tail = result.then(
+      () => {},
+      () => {},
+    );
+    this.#tails.set(key, tail);
+    try {
+      return await result;
+    } finally {
+      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+    }
+  }
+
+  isHeld(key: string): boolean {
+    return this.#tails.has(key);
+  }
+}
