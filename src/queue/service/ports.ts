@@ -75,8 +75,9 @@ export interface Replication {
 export interface HardState {
   readonly term: number;
   readonly votedFor: NodeId | undefined;
-  /** Who belongs to the group, as of the shard's mark; kept as it is. Absent: as bootstrapped. */
+  /** Who belongs to the group, and who did before the last change. Kept as they are; absent: as bootstrapped. */
   readonly members?: Members | undefined;
+  readonly previousMembers?: Members | undefined;
   /** True while this replica may neither vote nor lead: its disk is new or was damaged. Kept as it is. */
   readonly isRecovering?: boolean | undefined;
 }
