@@ -7,7 +7,7 @@
  * ends in `unsupported`, and the general parser decides. A property test holds the two to the same values, the same
  * lines and the same units of the node budget.
  */
-import { type DuplicateKey, isNullText, ManifestMap, type ManifestNode } from "./manifest-node.ts";
+import { type DuplicateKey, detached, isNullText, ManifestMap, type ManifestNode } from "./manifest-node.ts";
 import { type NodeBudget, sequenceEntryUnits } from "./node-budget.ts";
 import { type Selection, selectField } from "./selection.ts";
 
@@ -230,7 +230,7 @@ class BlockYamlReader {
   #keyText(start: number, end: number): string {
     const first = this.#text.charCodeAt(start);
     const isQuoted = first === doubleQuote || first === singleQuote;
-    return isQuoted ? this.#text.slice(start + 1, end - 1) : this.#text.slice(start, end);
+    return detached(isQuoted ? this.#text.slice(start + 1, end - 1) : this.#text.slice(start, end));
   }
 
   #enter(): void {
@@ -311,7 +311,7 @@ class BlockYamlReader {
     }
     if (selection === undefined) return null;
     const value = text.slice(start, end);
-    return isNullText(value) ? null : value;
+    return isNullText(value) ? null : detached(value);
   }
 
   /** `-` begins a plain scalar when something other than a blank follows. */
@@ -374,7 +374,7 @@ class BlockYamlReader {
       this.#skipQuotedLines(parentIndent, quote);
       return null;
     }
-    const value = selection === undefined ? null : this.#quotedText(start + 1, closing, quote);
+    const value = selection === undefined ? null : detached(this.#quotedText(start + 1, closing, quote));
     this.#assertOnlyCommentAfter(closing + 1);
     this.#advance();
     if (this.#indent > parentIndent) throw unsupported;
@@ -548,7 +548,7 @@ class FlowReader {
     const isQuoted = code === doubleQuote || code === singleQuote;
     const value = this.#readText();
     if (selection === undefined) return null;
-    return !isQuoted && isNullText(value) ? null : value;
+    return !isQuoted && isNullText(value) ? null : detached(value);
   }
 
   #readList(selection: Selection | undefined, depth: number): ManifestNode {
@@ -579,7 +579,7 @@ class FlowReader {
       this.#skipBlanks();
       const inner = selectField(selection, key);
       const value = this.read(this.position, inner, depth + 1);
-      if (inner !== undefined) this.#setField(map, key, value);
+      if (inner !== undefined) this.#setField(map, detached(key), value);
       this.#endEntry(braceClose);
     }
     this.position += 1;

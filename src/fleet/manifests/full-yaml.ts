@@ -20,7 +20,7 @@ import {
   type YAMLSeq,
 } from "yaml";
 import { maxNestingDepth } from "./limits.ts";
-import { type DuplicateKey, isNullText, ManifestMap, type ManifestNode } from "./manifest-node.ts";
+import { type DuplicateKey, detached, isNullText, ManifestMap, type ManifestNode } from "./manifest-node.ts";
 import { type NodeBudget, sequenceEntryUnits } from "./node-budget.ts";
 import { type Selection, selectField } from "./selection.ts";
 
@@ -234,7 +234,7 @@ class ValueBuilder {
     if (!isTree(key)) return "";
     const target = isAlias(key) ? this.#targets.get(key) : key;
     if (target === undefined || !isScalar(target)) return undefined;
-    return scalarText(target);
+    return detached(scalarText(target));
   }
 }
 
@@ -253,7 +253,7 @@ function scalarText(scalar: Scalar): string {
 
 function scalarValue(scalar: Scalar): string | null {
   const text = scalarText(scalar);
-  return scalar.type === "PLAIN" && isNullText(text) ? null : text;
+  return scalar.type === "PLAIN" && isNullText(text) ? null : detached(text);
 }
 
 function isEmptyScalar(node: Tree): boolean {

@@ -4,7 +4,7 @@
  */
 
 import { maxNestingDepth } from "./limits.ts";
-import { type DuplicateKey, ManifestMap, type ManifestNode } from "./manifest-node.ts";
+import { type DuplicateKey, detached, ManifestMap, type ManifestNode } from "./manifest-node.ts";
 import { type NodeBudget, sequenceEntryUnits } from "./node-budget.ts";
 import { type Selection, selectField } from "./selection.ts";
 
@@ -171,7 +171,7 @@ class JsonReader {
       }
     }
     this.#position = position + 1;
-    if (!hasEscape) return isWanted ? text.slice(start + 1, position) : null;
+    if (!hasEscape) return isWanted ? detached(text.slice(start + 1, position)) : null;
     return this.#unescape(text.slice(start, position + 1));
   }
 

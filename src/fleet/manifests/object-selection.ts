@@ -20,7 +20,7 @@ const podSpec = {
       preferredDuringSchedulingIgnoredDuringExecution: { preference: nodeTerms },
     },
   },
-  tolerations: { key: "all" },
+  nodeName: "all",
 } as const;
 
 const podTemplate = { metadata: { labels: "all" }, spec: podSpec } as const;

@@ -1,0 +1,10 @@
+import type { Inventory, ObjectRef } from "../../model/inventory.ts";
+import type { ManifestObject } from "../manifest-object.ts";
+
+/** Gathers one part of an inventory from a stream of objects. */
+export interface Collector {
+  add(object: ManifestObject, ref: ObjectRef): void;
+  contribute(): Partial<Inventory>;
+}
+
+export type CollectedRef = ObjectRef & { readonly namespace: string };
