@@ -1,6 +1,6 @@
 import { type ChannelOptions, ServerCredentials } from "@grpc/grpc-js";
 import { createServer, type Server } from "nice-grpc";
-import { formatListenAddress, type ListenAddress } from "../http/listen-address.ts";
+import { formatListenAddress, type ListenAddress } from "../config/field.ts";
 import { toListenError } from "../http/listen-on.ts";
 import type { Logger } from "../log/logger.ts";
 import { type Clock, systemTimers } from "../time/clock.ts";

@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from "node:net";
+import { formatListenAddress, type ListenAddress } from "../config/field.ts";
 import { createErrorFactory, type DomainError, type ErrorCatalogue } from "../errors/domain-error.ts";
-import { formatListenAddress, type ListenAddress } from "./listen-address.ts";
 
 export type ListenErrorCode = "CANNOT_LISTEN";
 

@@ -3,12 +3,13 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
+import { formatListenAddress, type ListenAddress } from "../config/field.ts";
 import type { Logger } from "../log/logger.ts";
 import { systemTimers } from "../time/clock.ts";
 import type { TlsCertificates } from "../tls/tls-certificates.ts";
 import type { HttpEnv } from "./http-env.ts";
-import { formatListenAddress, type ListenAddress, toUrl } from "./listen-address.ts";
 import { listenOn } from "./listen-on.ts";
+import { toUrl } from "./listen-url.ts";
 
 /**
  * A listening HTTP server with every wait bounded: headers, bodies, idle connections, and shutdown itself. At shutdown

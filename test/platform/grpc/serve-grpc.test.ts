@@ -2,12 +2,12 @@ import { ChannelCredentials, type ServiceError, status } from "@grpc/grpc-js";
 import { type CallContext, createChannel, createClient, Metadata } from "nice-grpc";
 import protobuf from "protobufjs/light.js";
 import t from "tap";
+import { formatListenAddress } from "../../../src/platform/config/field.ts";
 import { createErrorFactory, isDomainError } from "../../../src/platform/errors/domain-error.ts";
 import { createGrpcMetrics } from "../../../src/platform/grpc/grpc-middleware.ts";
 import { type GrpcHealth, healthDefinition } from "../../../src/platform/grpc/health-service.ts";
 import { type GrpcServer, type ServeGrpcOptions, serveGrpc } from "../../../src/platform/grpc/serve-grpc.ts";
 import { decodeErrorInfo, statusDetailsTrailer } from "../../../src/platform/grpc/status-details.ts";
-import { formatListenAddress, parseListenAddress } from "../../../src/platform/http/listen-address.ts";
 import type { Logger } from "../../../src/platform/log/logger.ts";
 import { silentLogger } from "../../../src/platform/log/logger.ts";
 import { createMetrics } from "../../../src/platform/metrics/metrics.ts";
@@ -230,7 +230,7 @@ t.test("a taken port is refused with its address", async (t) => {
   const error = await failureOf(start(t, { listen: server.address }));
   t.ok(isDomainError(error));
   t.match(error.message, /^Cannot listen on "127\.0\.0\.1:\d+": another process uses that port/);
-  const everywhere = await start(t, { listen: parseListenAddress(":0") ?? server.address });
+  const everywhere = await start(t, { listen: { host: undefined, port: 0 } });
   t.strictSame(await connect(t, everywhere.address).echo({ text: "x" }), { text: "x" });
 });
 
