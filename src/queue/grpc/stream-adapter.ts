@@ -104,7 +104,7 @@ export async function* runSession<Request, Response>(options: RunOptions<Request
   };
   options.context.signal.addEventListener("abort", onAbort, { once: true });
   options.open.add(session);
-  if (options.requests !== undefined) void pump(options.requests, session);
+  if (options.requests !== undefined) void pump(options.requests, session, queue);
   try {
     yield* queue.responses();
   } finally {
@@ -114,15 +114,19 @@ export async function* runSession<Request, Response>(options: RunOptions<Request
   }
 }
 
-/** A broken request stream ends the call itself; the abort signal then ends the session. */
-async function pump<Request>(requests: AsyncIterable<Request>, session: StreamSession<Request>): Promise<void> {
+async function pump<Request>(
+  requests: AsyncIterable<Request>,
+  session: StreamSession<Request>,
+  queue: Pick<StreamSink<never>, "fail">,
+): Promise<void> {
   try {
     for await (const request of requests) {
       const pause = session.receive(request);
       if (pause !== undefined) await pause;
     }
     session.halfClose();
-  } catch {
+  } catch (error) {
     session.cancel();
+    queue.fail(error);
   }
 }
