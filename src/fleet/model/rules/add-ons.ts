@@ -101,7 +101,7 @@ function emitRetired(addOn: AddOn, isOver: boolean, evidence: Evidence, emit: Em
 
 function emitCycle(context: RuleContext, life: CycleLife, cycle: AddOnCycle, emit: Emit): void {
   const { addOn } = life;
-  const newer = newestLiving(addOn, context.date);
+  const newer = newestLiving(addOn, context.date, cycle);
   if (isEnded(cycle, context.date)) {
     emitEnded(
       { ...life, cycle: cycle.cycle, when: cycle.endOfLife === "ended" ? undefined : `on ${cycle.endOfLife}`, newer },
@@ -145,8 +145,9 @@ function emitEnded({ addOn, cycle, when, newer, severity, evidence, noun }: Ende
   });
 }
 
-function upgradeTo(addOn: AddOn, newer: AddOnCycle | undefined): { readonly remediation?: string } {
-  if (newer === undefined) return {};
+function upgradeTo(addOn: AddOn, newer: AddOnCycle | undefined): { readonly remediation: string } {
+  if (newer === undefined)
+    return { remediation: `Upgrade ${addOn.name} to a cycle that began after these facts were read.` };
   const release = newer.latest === undefined ? "" : ` (latest ${newer.latest})`;
   return { remediation: `Upgrade ${addOn.name} to ${newer.cycle}${release}.` };
 }
@@ -190,8 +191,8 @@ function judgeCompatibility(
     category: "chart-incompat",
     severity,
     phase: "control-plane",
-    title: `${addOn.name} ${versionText} is not ${claimOf(basis)} Kubernetes ${context.target}`,
-    detail: `${spanOf(range)}${isUnstated ? ` For ${context.target} there is no statement yet.` : ""}`,
+    title: `${addOn.name} ${versionText} is not ${isUnstated ? "yet said to be " : ""}${claimOf(basis)} Kubernetes ${context.target}`,
+    detail: `${spanOf(range)}${isUnstated ? ` No version of it names ${context.target} yet.` : ""}`,
     remediation: compatibleVersion(addOn, context.target),
     citations: addOn.citations,
     evidence,
@@ -234,7 +235,7 @@ function compatibleVersion(addOn: AddOn, target: KubernetesMinor): string {
   );
   return fitting === undefined
     ? `Look for a release of ${addOn.name} made after these facts that names ${target}, and test it before the upgrade.`
-    : `Upgrade ${addOn.name} to ${fitting.versions}, which names ${target}, before the control plane moves.`;
+    : `Move to ${addOn.name} ${fitting.versions}, which names ${target}, before the control plane does.`;
 }
 
 function newestKnown(addOn: AddOn): KubernetesMinor | undefined {
@@ -350,8 +351,8 @@ function oldestCycle(addOn: AddOn): AddOnCycle | undefined {
   return pickCycle(addOn.cycles, (candidate, best) => compareVersions(cycleVersion(candidate), cycleVersion(best)) < 0);
 }
 
-function newestLiving(addOn: AddOn, date: string): AddOnCycle | undefined {
-  const living = addOn.cycles.filter((cycle) => !isEnded(cycle, date));
+function newestLiving(addOn: AddOn, date: string, besides?: AddOnCycle): AddOnCycle | undefined {
+  const living = addOn.cycles.filter((cycle) => cycle !== besides && !isEnded(cycle, date));
   return pickCycle(living, (candidate, best) => compareVersions(cycleVersion(candidate), cycleVersion(best)) > 0);
 }
 

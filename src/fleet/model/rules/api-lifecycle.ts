@@ -6,11 +6,19 @@
  * Only built-in APIs are judged here; custom resources follow their own CRD (`crd-version.ts`) and configuration
  * files their component (`component-settings.ts`).
  */
-import { evidenceOf } from "../evidence.ts";
+import { evidenceOf, noEvidence } from "../evidence.ts";
 import type { ApiUsage, DeprecatedCall, HelmRelease } from "../inventory.ts";
 import type { ApiLifecycle } from "../knowledge-base.ts";
-import { apiKey, apiLabel, builtInComponent, isReached, isServed, minorField } from "../knowledge-base-index.ts";
-import { compareMinors } from "../kubernetes-minor.ts";
+import {
+  apiKey,
+  apiLabel,
+  builtInComponent,
+  groupVersion,
+  isReached,
+  isServed,
+  minorField,
+} from "../knowledge-base-index.ts";
+import { compareMinors, type KubernetesMinor } from "../kubernetes-minor.ts";
 import { sortedUnique } from "../order.ts";
 import type { Severity } from "../report.ts";
 import { distanceOf, type Emit, isManifestEntry, type RuleContext } from "../rule-context.ts";
@@ -52,41 +60,56 @@ export function judgeAuthorshipUnknown(context: RuleContext, emit: Emit): void {
 }
 
 export function judgeDeprecatedCalls(context: RuleContext, emit: Emit): void {
+  const byResource = new Map<string, DeprecatedCall[]>();
   for (const call of context.inventory.deprecatedCalls ?? []) {
-    const resourceKey = `${call.group}/${call.version}/${call.resource}`;
-    const row = context.index.apisByResource.get(resourceKey);
-    const removed = minorField(row?.removed ?? (call.removedRelease === "" ? undefined : call.removedRelease));
-    const distance = distanceOf(removed, context.target);
-    const severity: Severity = distance === "reached" ? "blocker" : distance === "next" ? "warning" : "info";
-    const groupName = call.group === "" ? "core" : call.group;
-    const label = `${call.group === "" ? "" : `${call.group}/`}${call.version} ${call.resource}`;
-    emit({
-      key: `deprecated-api-in-use/${groupName}/${call.version}/${call.resource}`,
-      category: "deprecated-api-in-use",
-      severity,
-      phase: "control-plane",
-      title: `Clients call ${label}, ${removed === undefined ? "which is deprecated" : `which ${removalVerb(distance)} in ${removed}`}`,
-      detail: callDetail(call, removed),
-      remediation:
-        row === undefined
-          ? "Find the client in the audit log (annotation `k8s.io/deprecated`) and move it to a current version of the API."
-          : `Find the client in the audit log (annotation \`k8s.io/deprecated\`) and upgrade it. ${apiRemediation(context.index, row, context.target)}`,
-      citations: row?.citations ?? ["https://kubernetes.io/docs/reference/using-api/deprecation-guide/"],
-      evidence: {
-        objects: [],
-        namespaces: new Map(),
-        unplaced: 0,
-        callers: [...(call.callers ?? [])],
-        isFromManifest: false,
-      },
-    });
+    const key = `${call.group}/${call.version}/${call.resource}`;
+    const same = byResource.get(key);
+    if (same === undefined) byResource.set(key, [call]);
+    else same.push(call);
   }
+  for (const [key, calls] of byResource) emitCalls(context, { key, calls }, emit);
 }
 
-function callDetail(call: DeprecatedCall, removed: string | undefined): string {
-  const part = call.subresource === undefined || call.subresource === "" ? "" : ` (subresource ${call.subresource})`;
+interface CallsOfResource {
+  readonly key: string;
+  readonly calls: readonly DeprecatedCall[];
+}
+
+function emitCalls(context: RuleContext, { key, calls }: CallsOfResource, emit: Emit): void {
+  const [first] = calls;
+  if (first === undefined) return;
+  const row = context.index.apisByResource.get(key);
+  const removed = minorField(row?.removed) ?? earliestRelease(calls);
+  const distance = distanceOf(removed, context.target);
+  const groupName = first.group === "" ? "core" : first.group;
+  const when = removed === undefined ? "which is deprecated" : `which ${removalVerb(distance)} in ${removed}`;
+  const audit = "Find the client in the audit log (annotation `k8s.io/deprecated`)";
+  emit({
+    key: `deprecated-api-in-use/${groupName}/${first.version}/${first.resource}`,
+    category: "deprecated-api-in-use",
+    severity: distance === "reached" ? "blocker" : distance === "next" ? "warning" : "info",
+    phase: "control-plane",
+    title: `Clients call ${groupVersion(first)} ${first.resource}, ${when}`,
+    detail: callDetail(calls, removed),
+    remediation:
+      row === undefined
+        ? `${audit} and move it to a current version of the API.`
+        : `${audit} and upgrade it. ${apiRemediation(context.index, row, context.target)}`,
+    citations: row?.citations ?? ["https://kubernetes.io/docs/reference/using-api/deprecation-guide/"],
+    evidence: { ...noEvidence, callers: calls.flatMap((call) => call.callers ?? []) },
+  });
+}
+
+function earliestRelease(calls: readonly DeprecatedCall[]): KubernetesMinor | undefined {
+  const releases = calls.map((call) => minorField(call.removedRelease)).filter((release) => release !== undefined);
+  return releases.sort(compareMinors)[0];
+}
+
+function callDetail(calls: readonly DeprecatedCall[], removed: string | undefined): string {
+  const parts = sortedUnique(calls.map(({ subresource }) => subresource ?? "")).filter((part) => part !== "");
+  const named = parts.length === 0 ? "" : ` (its subresources ${parts.join(", ")} included)`;
   const when = removed === undefined ? "no minor is set for its removal" : `requests fail from ${removed} on`;
-  return `The API server has counted requests to this version${part} since it started; ${when}. Controllers and the API server itself can be among the callers.`;
+  return `The API server has counted requests to this version${named} since it started; ${when}. Controllers and the API server itself can be among the callers.`;
 }
 
 function judgeKnownApi(context: RuleContext, row: ApiLifecycle, uses: UsesOfApi, emit: Emit): void {

@@ -21,12 +21,14 @@ export function apiRemediation(index: KnowledgeBaseIndex, row: ApiLifecycle, tar
       : `${target} serves no replacement of ${apiLabel(row)} yet.`;
   }
   const change = migration === undefined ? "" : `; ${migration.change}`;
-  const since = replacement.introduced === undefined ? "" : ` (served since ${replacement.introduced})`;
-  const also =
-    distanceOf(minorField(replacement.removed), target) === "next"
-      ? `, which itself goes away in ${replacement.removed}`
-      : "";
-  return `${moveText(row, replacement)}${change}${since}${also}.`;
+  return `${moveText(row, replacement)}${change}.${lifeOfReplacement(replacement, target)}`;
+}
+
+function lifeOfReplacement({ introduced, removed }: ApiLifecycle, target: KubernetesMinor): string {
+  const since = introduced === undefined ? "" : ` It is served since ${introduced}`;
+  const isShortLived = distanceOf(minorField(removed), target) === "next";
+  if (isShortLived) return `${since === "" ? " It" : `${since}, and`} goes away in ${removed}.`;
+  return since === "" ? "" : `${since}.`;
 }
 
 function moveText(from: ApiName, to: ApiName): string {

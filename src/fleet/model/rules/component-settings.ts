@@ -139,7 +139,7 @@ function judgeDefaults(context: RuleContext, component: string, entries: readonl
       severity: "info",
       phase: phaseOf(component),
       title: `\`${fact.flag}=${fact.value}\` of ${component} means something else from ${fact.changed} on`,
-      detail: fact.note ?? "The meaning of this value changes.",
+      detail: fact.note === undefined ? "The meaning of this value changes." : `Its meaning changes: ${fact.note}.`,
       remediation: "Set the value that is meant.",
       citations: fact.citations,
       evidence: componentEvidence(component, users),

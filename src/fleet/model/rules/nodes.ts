@@ -70,11 +70,18 @@ function judgeRuntime(context: RuleContext, fact: RuntimeFact, runtimes: readonl
     phase: "nodes",
     title: `Nodes run ${label}, which ${fact.removed === undefined ? "is to lose" : "has lost"} support in ${end}${isProjected ? " (projected)" : ""}`,
     noun: "node",
-    detail: fact.note ?? `The kubelet of ${end} has no support for it and does not start.`,
+    detail:
+      fact.removed === undefined
+        ? losingSupport(fact)
+        : `The kubelet of ${end} cannot work with it and does not start.`,
     remediation: fix,
     citations: fact.citations,
     evidence: evidenceOfObjects(users.map(({ node }) => ({ name: node.name }))),
   });
+}
+
+function losingSupport({ deprecated, plannedRemoval }: RuntimeFact): string {
+  return `The kubelet asks the runtime for its configuration, and runtimes this old do not answer. Their support is deprecated since ${deprecated}, and its end is planned for ${plannedRemoval}: a kubelet of that minor does not start with them.`;
 }
 
 function runtimeSeverity(fact: RuntimeFact, { target }: RuleContext): Severity | undefined {

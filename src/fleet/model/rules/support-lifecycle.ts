@@ -60,11 +60,17 @@ function judgeMinor(context: RuleContext, { calendar, minor, whenEnded }: Judged
     phase: "any",
     title: titleOf(stage, minor, calendar),
     detail: `${minor} is ${role}. ${datesOf(cycle)}`,
-    remediation:
-      minor === context.target ? "Choose a target that is in standard support." : "Upgrade before support ends.",
+    remediation: fixOf(stage, minor === context.target),
     citations: calendar.citations,
     evidence: noEvidence,
   });
+}
+
+function fixOf(stage: Stage, isTarget: boolean): string {
+  if (isTarget) return "Choose a target in standard support, or go on from this one to such a minor soon.";
+  return stage === "ending"
+    ? "Upgrade before standard support ends."
+    : "Upgrade, step by step, to a minor in standard support.";
 }
 
 function titleOf(stage: Stage, minor: KubernetesMinor, calendar: SupportCalendar): string {

@@ -33,6 +33,13 @@ export function allowedLag(agent: KubernetesMinor): number {
   return minorNumber(agent) < 25 ? 2 : 3;
 }
 
+/** The oldest kubelet an API server of the minor may have. */
+function oldestAllowed(server: KubernetesMinor): KubernetesMinor {
+  let oldest = minorOf(Math.max(0, minorNumber(server) - 3));
+  while (lag(server, oldest) > allowedLag(oldest)) oldest = minorOf(minorNumber(oldest) + 1);
+  return oldest;
+}
+
 function readKubelets(nodes: readonly NodeInfo[], emit: Emit): NodeAgent[] {
   const kubelets: NodeAgent[] = [];
   const unreadable: string[] = [];
@@ -63,7 +70,7 @@ function judgeKubelets({ current, target }: RuleContext, kubelets: readonly Node
     phase: "control-plane",
     title: `Kubelets are too old for an API server of ${target}`,
     detail: `A kubelet may be three minors older than the API server, before 1.25 two. Once the control plane runs ${target}, these nodes are further behind than that.`,
-    remediation: `Upgrade these nodes first, to ${minorOf(Math.max(0, minorNumber(target) - 3))} or later, without passing the API server.`,
+    remediation: `Upgrade these nodes first, to ${oldestAllowed(target)} or later, without passing the API server.`,
     nodes: tooOld.map(({ node }) => node),
   });
   if (current === undefined) return;
