@@ -5,6 +5,12 @@ export const programName = "slipway";
 /** Command name → summary and lazy import; a feature is loaded only when one of its commands runs. */
 const table: readonly CommandEntry[] = [
   {
+    name: "bsctl",
+    summary: "Copy-on-write Postgres branches: sources, branches, diffs, repair",
+    isCallName: true,
+    load: async () => (await import("./branching/module.ts")).bsctlCommand,
+  },
+  {
     name: "config",
     summary: "Check the configuration of a command",
     isCallName: false,
