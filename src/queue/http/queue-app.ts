@@ -1,5 +1,6 @@
 import type { Hono } from "hono";
 import type { DomainError } from "../../platform/errors/domain-error.ts";
+import { createDocsRoutes } from "../../platform/http/docs-page.ts";
 import type { HttpEnv } from "../../platform/http/http-env.ts";
 import type { HttpMetrics } from "../../platform/http/http-metrics.ts";
 import { createRouter, type RouteRequest } from "../../platform/http/router.ts";
@@ -12,6 +13,7 @@ import { createDlqRoutes } from "./dlq-routes.ts";
 import { createGroupRoutes } from "./group-routes.ts";
 import { createMessageRoutes } from "./message-routes.ts";
 import { createOffsetRoutes } from "./offset-routes.ts";
+import { createQueueDocument } from "./openapi.ts";
 import { publishBodyBytesMax } from "./publish-body.ts";
 import { mountRoutes, type Route } from "./route.ts";
 import { createSystemRoutes, type SystemRouteOptions } from "./system-routes.ts";
@@ -54,7 +56,10 @@ export function createQueueApp(options: QueueAppOptions): Hono<HttpEnv> {
     tracer: options.tracer,
     accessLogLevel: "debug",
   });
-  app.route("/", mountRoutes(createQueueRoutes(options)));
+  const routes = createQueueRoutes(options);
+  const docs = createDocsRoutes({ document: createQueueDocument(routes, options.info.version) });
+  app.route("/", mountRoutes(routes));
+  for (const prefix of ["/", "/v1"]) app.route(prefix, docs);
   return app;
 }
 
