@@ -9,8 +9,8 @@ import { ensureDockerEngine, ensureNeeds, isDockerAnswering, needs } from "./set
 process.chdir(resolve(import.meta.dirname, ".."));
 if ((await run(process.execPath, ["scripts/build.ts"])) !== 0) process.exit(1);
 prepareDocker();
-if (isDockerAnswering() && existsSync("scripts/test-images/ensure.ts")) {
-  await run(process.execPath, ["scripts/test-images/ensure.ts", "17"]);
+if (isDockerAnswering() && existsSync("scripts/test-images/build-test-images.ts")) {
+  await run(process.execPath, ["scripts/test-images/build-test-images.ts", "17"]);
 }
 const child = spawn("dist/slipway", ["up", "--demo", ...process.argv.slice(2)], { stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));

@@ -29,7 +29,7 @@ try {
     await step("set-up", async () => {
       ensureNeeds(Object.values(needs));
       startedEngine = ensureDockerEngine();
-      return run(process.execPath, ["scripts/test-images/ensure.ts"]);
+      return run(process.execPath, ["scripts/test-images/build-test-images.ts"]);
     }),
   );
   results.push(await step("check", () => run(process.execPath, ["scripts/check.ts", "--no-tests"])));
