@@ -45,7 +45,11 @@ export function createTeamLookup(
   teamMap: TeamMap,
 ): (namespace: string) => string | undefined {
   const labels = new Map<string, string>();
-  for (const { name, team } of namespaces) if (team !== undefined && team !== "") labels.set(name, team);
+  for (const { name, team } of namespaces) {
+    const other = labels.get(name);
+    // Of two labels for one name the smaller counts, so that their order does not matter.
+    if (team !== undefined && team !== "" && (other === undefined || team < other)) labels.set(name, team);
+  }
   const known = new Map<string, string | undefined>();
   return (namespace) => {
     if (known.has(namespace)) return known.get(namespace);

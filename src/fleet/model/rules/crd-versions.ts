@@ -13,7 +13,10 @@ import { type Emit, isManifestEntry, type RuleContext } from "../rule-context.ts
 export function judgeCrdVersions(context: RuleContext, emit: Emit): void {
   const crds = new Map<string, CustomResourceDefinition>();
   for (const crd of context.inventory.crds ?? []) {
-    crds.set(kindKey(crd), crd);
+    const other = crds.get(kindKey(crd));
+    if (other === undefined || identify(crd) < identify(other)) crds.set(kindKey(crd), crd);
+  }
+  for (const crd of crds.values()) {
     judgeStoredVersions(context, crd, emit);
     for (const usage of crd.usage ?? []) judgeUsage({ crd, version: usage.version, usage }, emit);
   }
@@ -161,6 +164,11 @@ function crdEvidence(context: RuleContext, crd: CustomResourceDefinition): Evide
 
 const crdCitation =
   "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/";
+
+/** Of two CRDs for one kind one is taken, the same one in every order. */
+function identify(crd: CustomResourceDefinition): string {
+  return JSON.stringify(crd);
+}
 
 function kindKey({ group, kind }: { readonly group: string; readonly kind: string }): string {
   return `${group}/${kind}`;

@@ -160,7 +160,11 @@ function judgeKubeProxies(
     remediation: "Upgrade kube-proxy together with the nodes.",
     instances: proxies.filter(({ minor }) => lag(target, minor) > allowedLag(minor)),
   });
-  const kubeletOf = new Map(kubelets.map(({ node, minor }) => [node, minor]));
+  const kubeletOf = new Map<string, KubernetesMinor>();
+  for (const { node, minor } of kubelets) {
+    const other = kubeletOf.get(node);
+    if (other === undefined || compareMinors(minor, other) < 0) kubeletOf.set(node, minor);
+  }
   for (const { node, minor } of proxies) {
     const kubelet = kubeletOf.get(node);
     if (kubelet === undefined || Math.abs(lag(kubelet, minor)) <= allowedLag(minor)) continue;
