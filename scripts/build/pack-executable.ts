@@ -1,5 +1,4 @@
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 
 export interface PackOptions {
   readonly mainPath: string;
@@ -42,20 +41,26 @@ export async function packExecutable(options: PackOptions): Promise<void> {
   process.chdir(before);
 }
 
-/** pkg talks on standard output; what it says is only of interest when it fails. */
+/** pkg and the injector talk on both streams; what they say is only of interest when they fail. */
 async function withQuietOutput(action: () => Promise<void>): Promise<void> {
-  const lines: string[] = [];
-  const write = process.stdout.write;
-  process.stdout.write = ((chunk: string | Uint8Array): boolean => {
-    lines.push(String(chunk));
+  const said: string[] = [];
+  const streams = [process.stdout, process.stderr];
+  const writers = streams.map((stream) => stream.write);
+  const hear = (chunk: string | Uint8Array): boolean => {
+    said.push(String(chunk));
     return true;
-  }) as typeof process.stdout.write;
+  };
+  for (const stream of streams) stream.write = hear;
+  let failure: unknown;
   try {
     await action();
   } catch (error) {
-    process.stderr.write(`${lines.join("")}(temporary files are in ${tmpdir()})\n`);
-    throw error;
-  } finally {
-    process.stdout.write = write;
+    failure = error;
   }
+  streams.forEach((stream, index) => {
+    stream.write = writers[index] ?? stream.write;
+  });
+  if (failure === undefined) return;
+  process.stderr.write(said.join(""));
+  throw failure;
 }
