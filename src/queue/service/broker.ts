@@ -68,6 +68,7 @@ export class Broker {
   readonly limits: QueueLimits;
   readonly counters: QueueCounters;
   readonly proposer: ShardProposer;
+  readonly #steadyOriginMs: number;
   readonly #closing = new AbortController();
 
   constructor(options: BrokerOptions) {
@@ -81,7 +82,11 @@ export class Broker {
     this.logger = options.logger;
     this.limits = options.limits;
     this.counters = options.counters;
-    this.proposer = new ShardProposer(options.replication, options.clock);
+    this.#steadyOriginMs = options.clock.nowMs() - options.clock.monotonicMs();
+    this.proposer = new ShardProposer(options.replication, () => ({
+      nowMs: this.clock.nowMs(),
+      steadyMs: this.steadyMs(),
+    }));
   }
 
   /** Aborted when the broker stops; ends every wait. */
@@ -90,6 +95,11 @@ export class Broker {
   }
   beginClose(): void {
     this.#closing.abort(queueError("SHUTTING_DOWN", "Cannot serve: the broker is stopping", { retryAfterSeconds: 1 }));
+  }
+
+  /** Wall clock at the start plus the span since: does not jump. Deadlines of deliveries are in this time. */
+  steadyMs(): number {
+    return Math.floor(this.#steadyOriginMs + this.clock.monotonicMs());
   }
 
   shard(shard: ShardId): ShardMachine {

@@ -57,6 +57,7 @@ export type ShardOperation =
   | ({
       readonly kind: "retry";
       readonly visibleAtMs: number;
+      readonly delayMs: number;
       readonly isFailed: boolean;
       /** Only if it is still in flight past this time; 0: always. */
       readonly onlyIfUntilMs: number;
@@ -65,7 +66,7 @@ export type ShardOperation =
   | ({ readonly kind: "deadLetter"; readonly dlqTopicNumber: number; readonly batch: RecordBatch } & SettleTarget)
   | ({ readonly kind: "drop" } & SettleTarget)
   | ({ readonly kind: "extend"; readonly untilMs: number; readonly visibilityMs: number } & SettleTarget)
-  | ({ readonly kind: "extendMember"; readonly memberId: string } & GroupPartitionRef)
+  | ({ readonly kind: "extendMember"; readonly memberId: string; readonly atMs: number } & GroupPartitionRef)
   | ({ readonly kind: "openGroup"; readonly floor: number } & GroupPartitionRef)
   | ({ readonly kind: "commit"; readonly offset: number; readonly metadata: string } & GroupPartitionRef)
   | ({ readonly kind: "reset"; readonly offset: number } & GroupPartitionRef)
@@ -127,10 +128,11 @@ const kinds: readonly ShardOperationKind[] = [
 const codes = new Map(kinds.map((kind, code) => [kind, code]));
 
 /** The command in parts that are written one after the other; the batches are not copied. */
-export function encodeShardCommand(nowMs: number, operations: readonly ShardOperation[]): readonly Uint8Array[] {
+export function encodeShardCommand(time: CommandTime, operations: readonly ShardOperation[]): readonly Uint8Array[] {
   const writer = new ByteWriter();
   writer.u8(shardCommandVersion);
-  writer.varint(nowMs);
+  writer.varint(time.nowMs);
+  writer.varint(time.steadyMs);
   for (const operation of operations) {
     writer.u8(codes.get(operation.kind) ?? 255);
     writeOperation(writer, operation);
@@ -138,8 +140,13 @@ export function encodeShardCommand(nowMs: number, operations: readonly ShardOper
   return writer.finish();
 }
 
-export interface ShardCommand {
+export interface CommandTime {
+  /** Wall clock: for what people see and ask for. */
   readonly nowMs: number;
+  /** The same clock as it was when the proposer started, plus the span since: never jumps. For windows and waits. */
+  readonly steadyMs: number;
+}
+export interface ShardCommand extends CommandTime {
   readonly operations: readonly ShardOperation[];
 }
 
@@ -149,6 +156,7 @@ export function decodeShardCommand(payload: Uint8Array): ShardCommand {
   const version = reader.u8();
   assert(version === shardCommandVersion, `shard command version ${version} is unknown`);
   const nowMs = reader.varint();
+  const steadyMs = reader.varint();
   const operations: ShardOperation[] = [];
   while (!reader.isAtEnd) {
     const code = reader.u8();
@@ -156,7 +164,7 @@ export function decodeShardCommand(payload: Uint8Array): ShardCommand {
     assert(kind !== undefined, `shard operation ${code} is unknown`);
     operations.push(readOperation(reader, kind));
   }
-  return { nowMs, operations };
+  return { nowMs, steadyMs, operations };
 }
 
 function writeOperation(writer: ByteWriter, operation: ShardOperation): void {
@@ -192,6 +200,7 @@ function writeOperation(writer: ByteWriter, operation: ShardOperation): void {
     case "retry":
       writeTarget(writer, operation);
       writer.varint(operation.visibleAtMs);
+      writer.varint(operation.delayMs);
       writer.u8(operation.isFailed ? 1 : 0);
       writer.varint(operation.onlyIfUntilMs);
       writer.text(operation.error);
@@ -212,6 +221,7 @@ function writeOperation(writer: ByteWriter, operation: ShardOperation): void {
     case "extendMember":
       writeGroupPartition(writer, operation);
       writer.text(operation.memberId);
+      writer.varint(operation.atMs);
       return;
     case "openGroup":
       writeGroupPartition(writer, operation);
@@ -301,6 +311,7 @@ function readOperation(reader: ByteReader, kind: ShardOperationKind): ShardOpera
         kind,
         ...readTarget(reader),
         visibleAtMs: reader.varint(),
+        delayMs: reader.varint(),
         isFailed: reader.u8() === 1,
         onlyIfUntilMs: reader.varint(),
         error: reader.text(),
@@ -312,7 +323,7 @@ function readOperation(reader: ByteReader, kind: ShardOperationKind): ShardOpera
     case "extend":
       return { kind, ...readTarget(reader), untilMs: reader.varint(), visibilityMs: reader.varint() };
     case "extendMember":
-      return { kind, ...readGroupPartition(reader), memberId: reader.text() };
+      return { kind, ...readGroupPartition(reader), memberId: reader.text(), atMs: reader.varint() };
     case "openGroup":
       return { kind, ...readGroupPartition(reader), floor: reader.varint() };
     case "commit":

@@ -27,6 +27,8 @@ export interface OpenMessage {
   term: number;
   /** In flight: when it is given back. Waiting: when it may go out again. */
   untilMs: number;
+  /** The span that `untilMs` came from: bounds the wait when another node's clock reads the time. */
+  spanMs: number;
   visibilityMs: number;
   readonly firstDeliveryMs: number;
   firstFailureMs: number;
@@ -66,6 +68,7 @@ export class DeliveryState {
   #acked: AckedSet;
   readonly #open = new Map<number, OpenMessage>();
   #inFlightCount = 0;
+  readonly #inFlightByMember = new Map<string, number>();
   metadata: string | undefined = undefined;
   /** Rises with every reset, so that what was planned before it is recognised. Not part of the image. */
   resetCount = 0;
@@ -80,7 +83,7 @@ export class DeliveryState {
     state.metadata = image.metadata;
     for (const open of image.open) {
       state.#open.set(open.offset, { ...open, errors: [...open.errors] });
-      if (open.isInFlight) state.#inFlightCount += 1;
+      if (open.isInFlight) state.#countInFlight(open.memberId, 1);
     }
     return state;
   }
@@ -91,6 +94,9 @@ export class DeliveryState {
   }
   get inFlightCount(): number {
     return this.#inFlightCount;
+  }
+  inFlightCountOf(memberId: string): number {
+    return this.#inFlightByMember.get(memberId) ?? 0;
   }
   get waitingCount(): number {
     return this.#open.size - this.#inFlightCount;
@@ -125,6 +131,7 @@ export class DeliveryState {
         memberId,
         term,
         untilMs: 0,
+        spanMs: visibilityMs,
         visibilityMs,
         firstDeliveryMs: atMs,
         firstFailureMs: 0,
@@ -138,8 +145,9 @@ export class DeliveryState {
     open.memberId = memberId;
     open.term = term;
     open.untilMs = atMs + visibilityMs;
+    open.spanMs = visibilityMs;
     open.visibilityMs = visibilityMs;
-    this.#inFlightCount += 1;
+    this.#countInFlight(memberId, 1);
     return open;
   }
 
@@ -185,7 +193,8 @@ export class DeliveryState {
     if (open === undefined || !open.isInFlight) return "expired";
     open.isInFlight = false;
     open.untilMs = options.visibleAtMs;
-    this.#inFlightCount -= 1;
+    open.spanMs = options.delayMs;
+    this.#countInFlight(open.memberId, -1);
     if (options.isFailed) noteFailure(open, options.nowMs, options.error);
     return open;
   }
@@ -196,6 +205,7 @@ export class DeliveryState {
     const open = this.#open.get(name.offset);
     if (open === undefined || !open.isInFlight) return "expired";
     open.untilMs = untilMs;
+    open.spanMs = visibilityMs;
     open.visibilityMs = visibilityMs;
     return open;
   }
@@ -206,8 +216,9 @@ export class DeliveryState {
     for (const open of this.#open.values()) {
       if (!open.isInFlight || open.memberId !== memberId) continue;
       open.isInFlight = false;
-      open.untilMs = options.nowMs;
-      this.#inFlightCount -= 1;
+      open.untilMs = 0;
+      open.spanMs = 0;
+      this.#countInFlight(memberId, -1);
       if (options.isFailed) noteFailure(open, options.nowMs, "the session of the member ended");
       released.push(open.offset);
     }
@@ -215,11 +226,11 @@ export class DeliveryState {
   }
 
   /** Extends all that a member holds; returns how many. */
-  extendMember(memberId: string, nowMs: number): number {
+  extendMember(memberId: string, atMs: number): number {
     let count = 0;
     for (const open of this.#open.values()) {
       if (!open.isInFlight || open.memberId !== memberId) continue;
-      open.untilMs = nowMs + open.visibilityMs;
+      open.untilMs = atMs + open.visibilityMs;
       count += 1;
     }
     return count;
@@ -235,6 +246,7 @@ export class DeliveryState {
   reset(offset: number): void {
     this.#open.clear();
     this.#inFlightCount = 0;
+    this.#inFlightByMember.clear();
     this.#acked = new AckedSet(offset);
     this.resetCount += 1;
   }
@@ -246,8 +258,15 @@ export class DeliveryState {
   #forget(offset: number): void {
     const open = this.#open.get(offset);
     if (open === undefined) return;
-    if (open.isInFlight) this.#inFlightCount -= 1;
+    if (open.isInFlight) this.#countInFlight(open.memberId, -1);
     this.#open.delete(offset);
+  }
+
+  #countInFlight(memberId: string, change: 1 | -1): void {
+    this.#inFlightCount += change;
+    const count = this.inFlightCountOf(memberId) + change;
+    if (count === 0) this.#inFlightByMember.delete(memberId);
+    else this.#inFlightByMember.set(memberId, count);
   }
 }
 

@@ -1,8 +1,7 @@
 import { assert } from "../../../platform/errors/assert.ts";
 import type { DomainError } from "../../../platform/errors/domain-error.ts";
-import type { Clock } from "../../../platform/time/clock.ts";
 import { queueError } from "../../errors.ts";
-import { encodeShardCommand, type ShardOperation } from "../../model/commands/shard-command.ts";
+import { type CommandTime, encodeShardCommand, type ShardOperation } from "../../model/commands/shard-command.ts";
 import type { Acks, Replication, ShardId } from "../ports.ts";
 import type { ShardResult } from "../state-machines/shard-result.ts";
 
@@ -35,12 +34,12 @@ interface Lane {
 
 export class ShardProposer {
   readonly #replication: Replication;
-  readonly #clock: Clock;
+  readonly #time: () => CommandTime;
   readonly #lanes = new Map<ShardId, Lane>();
 
-  constructor(replication: Replication, clock: Clock) {
+  constructor(replication: Replication, time: () => CommandTime) {
     this.#replication = replication;
-    this.#clock = clock;
+    this.#time = time;
   }
 
   propose(
@@ -89,7 +88,7 @@ export class ShardProposer {
     const acks = batch[0]?.acks ?? "all";
     lane.outstanding += 1;
     const command = encodeShardCommand(
-      this.#clock.nowMs(),
+      this.#time(),
       batch.map((pending) => pending.operation),
     );
     const finish = (): void => {

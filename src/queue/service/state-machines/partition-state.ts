@@ -1,6 +1,7 @@
 import { type DeliveryImage, DeliveryState } from "../../model/delivery/delivery-state.ts";
 import { KeyWindow, type KeyWindowImage } from "../../model/idempotence/key-window.ts";
 import { ProducerTable, type ProducerTableImage } from "../../model/idempotence/producer-table.ts";
+import { type Priority, priorityCount } from "../../model/record-batch.ts";
 import { partitionKey, topicIdText } from "../../model/topics/topic.ts";
 import type { PartitionLog, PartitionLogStore } from "../partition-log.ts";
 
@@ -17,12 +18,28 @@ export class PartitionState {
   /** Times of records never go back, whatever the proposers' clocks say. */
   lastTimestampMs = 0;
   lastDelayedSequence = 0;
+  /** What `noteBatch` saw began here; of older records nothing is known without asking the log. */
+  readonly #notedFromOffset: number;
+  readonly #lastOffsets: [number, number, number, number, number] = [-1, -1, -1, -1, -1];
 
   constructor(topicNumber: number, partition: number, logs: PartitionLogStore) {
     this.topicNumber = topicNumber;
     this.partition = partition;
     this.key = partitionKey(topicNumber, partition);
     this.log = logs.ensure({ topicId: topicIdText(topicNumber), partition });
+    this.#notedFromOffset = this.log.logEndOffset;
+  }
+
+  /** Remembers where each priority was written last. */
+  noteBatch(priorities: number, lastOffset: number): void {
+    for (let priority = 0; priority < priorityCount; priority += 1) {
+      if ((priorities & (1 << priority)) !== 0) this.#lastOffsets[priority] = lastOffset;
+    }
+  }
+
+  /** Spares a lookup on disk: true when no record of this priority lies at or behind the offset for sure. */
+  isSurelyWithout(priority: Priority, fromOffset: number): boolean {
+    return fromOffset >= this.#notedFromOffset && this.#lastOffsets[priority] < fromOffset;
   }
 
   ensureProducers(): ProducerTable {

@@ -49,6 +49,12 @@ interface MachineImage {
   readonly delays: string;
 }
 
+interface EntryTime {
+  readonly nowMs: number;
+  readonly steadyMs: number;
+  readonly term: number;
+}
+
 export interface ShardMachineOptions {
   readonly shard: ShardId;
   readonly storage: ShardStorage;
@@ -129,7 +135,9 @@ export class ShardMachine implements ShardStateMachine {
     if (command.nowMs > this.#lastTimeMs) this.#lastTimeMs = command.nowMs;
     const results: ShardResult[] = [];
     for (const operation of command.operations) {
-      results.push(this.#applyOperation(operation, { nowMs: command.nowMs, term: entry.term }));
+      results.push(
+        this.#applyOperation(operation, { nowMs: command.nowMs, steadyMs: command.steadyMs, term: entry.term }),
+      );
     }
     return results;
   }
@@ -181,10 +189,10 @@ export class ShardMachine implements ShardStateMachine {
 
   // ── Operations ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #applyOperation(operation: ShardOperation, at: { nowMs: number; term: number }): ShardResult {
+  #applyOperation(operation: ShardOperation, at: EntryTime): ShardResult {
     switch (operation.kind) {
       case "append":
-        return this.#append(operation, at.nowMs);
+        return this.#append(operation, at);
       case "acquire":
         return this.#acquire(operation, at.term);
       case "ack":
@@ -201,7 +209,7 @@ export class ShardMachine implements ShardStateMachine {
         return { kind: "extended", untilMs: extended.untilMs };
       }
       case "extendMember":
-        this.findDelivery(operation)?.extendMember(operation.memberId, at.nowMs);
+        this.findDelivery(operation)?.extendMember(operation.memberId, operation.atMs);
         return { kind: "done" };
       case "openGroup": {
         const partition = this.ensurePartition(operation);
@@ -227,7 +235,7 @@ export class ShardMachine implements ShardStateMachine {
       case "putGroup":
         return this.#putGroup(operation);
       case "delayAdd":
-        return this.#delayAdd(operation, at.nowMs);
+        return this.#delayAdd(operation, at.steadyMs);
       case "delayFire":
         return this.#delayFire(operation, at.nowMs);
       case "delayCancel": {
@@ -242,28 +250,34 @@ export class ShardMachine implements ShardStateMachine {
     }
   }
 
-  #append(operation: Extract<ShardOperation, { kind: "append" }>, nowMs: number): ShardResult {
+  #append(operation: Extract<ShardOperation, { kind: "append" }>, at: EntryTime): ShardResult {
     const partition = this.ensurePartition(operation);
-    const view = headerView(operation.batch);
+    const view = viewOf(operation.batch);
     const producer = view.producer;
     if (producer !== undefined) {
       const verdict = partition.ensureProducers().check(producer, view.recordCount);
       if (verdict.kind !== "new") return verdict;
     }
-    const known = findKnownKeys(partition, operation.keys, nowMs);
+    const known = findKnownKeys(partition, operation.keys, at.steadyMs);
     if (known.length > 0) return { kind: "keysKnown", known };
-    const { baseOffset, timestampMs } = this.#write(partition, operation.batch, nowMs);
+    const { baseOffset, timestampMs } = this.#write(partition, operation.batch, at.nowMs, view.priorities);
     if (producer !== undefined) partition.ensureProducers().add(producer, view.recordCount, baseOffset, timestampMs);
     for (const { index, key } of operation.keys) {
-      partition.ensureKeys().add(key, { offset: baseOffset + index, delayedSequence: undefined, atMs: nowMs });
+      partition.ensureKeys().add(key, { offset: baseOffset + index, delayedSequence: undefined, atMs: at.steadyMs });
     }
     return { kind: "appended", baseOffset, timestampMs };
   }
 
-  #write(partition: PartitionState, batch: RecordBatch, nowMs: number): { baseOffset: number; timestampMs: number } {
+  #write(
+    partition: PartitionState,
+    batch: RecordBatch,
+    nowMs: number,
+    priorities = viewOf(batch).priorities,
+  ): { baseOffset: number; timestampMs: number } {
     const timestampMs = Math.max(nowMs, partition.lastTimestampMs);
     partition.lastTimestampMs = timestampMs;
     const baseOffset = partition.log.append(batch, timestampMs);
+    partition.noteBatch(priorities, partition.log.logEndOffset - 1);
     for (const events of this.#events) events.onAppended(partition);
     return { baseOffset, timestampMs };
   }
@@ -298,11 +312,17 @@ export class ShardMachine implements ShardStateMachine {
     const partition = this.findPartition(operation);
     const delivery = partition?.groups.get(operation.group);
     if (partition === undefined || delivery === undefined) return { kind: "missing" };
-    const { onlyIfUntilMs, error, visibleAtMs, isFailed } = operation;
+    const { onlyIfUntilMs, error, visibleAtMs, delayMs, isFailed } = operation;
     // An extension that came first keeps the message with its member.
     const untilMs = delivery.open.get(operation.offset)?.untilMs ?? 0;
     if (onlyIfUntilMs !== 0 && untilMs > onlyIfUntilMs) return { kind: "refusedSettle", problem: "expired" };
-    const open = delivery.retry(operation, { visibleAtMs, isFailed, nowMs, ...(error === "" ? {} : { error }) });
+    const open = delivery.retry(operation, {
+      visibleAtMs,
+      delayMs,
+      isFailed,
+      nowMs,
+      ...(error === "" ? {} : { error }),
+    });
     if (typeof open === "string") return { kind: "refusedSettle", problem: open };
     this.#emitDelivery(operation.group, partition);
     return { kind: "retrying", attempt: open.attempt, visibleAtMs, progress: progressOf(delivery, delivery.floor) };
@@ -386,10 +406,10 @@ export class ShardMachine implements ShardStateMachine {
     return { kind: "done" };
   }
 
-  #delayAdd(operation: Extract<ShardOperation, { kind: "delayAdd" }>, nowMs: number): ShardResult {
+  #delayAdd(operation: Extract<ShardOperation, { kind: "delayAdd" }>, steadyMs: number): ShardResult {
     const partition = this.ensurePartition(operation);
     const { dueMs, key, batch } = operation;
-    const known = key === "" ? undefined : partition.keys?.find(key, nowMs);
+    const known = key === "" ? undefined : partition.keys?.find(key, steadyMs);
     if (known?.delayedSequence !== undefined && known.offset < 0) {
       return { kind: "delayed", sequence: known.delayedSequence, dueMs, isDuplicate: true };
     }
@@ -397,7 +417,7 @@ export class ShardMachine implements ShardStateMachine {
     partition.lastDelayedSequence += 1;
     const sequence = partition.lastDelayedSequence;
     this.delays.add(operation, { sequence, dueMs, batch: Buffer.concat([batch.header, batch.body]) });
-    if (key !== "") partition.ensureKeys().add(key, { offset: -1, delayedSequence: sequence, atMs: nowMs });
+    if (key !== "") partition.ensureKeys().add(key, { offset: -1, delayedSequence: sequence, atMs: steadyMs });
     for (const events of this.#events) events.onDelayed(partition);
     return { kind: "delayed", sequence, dueMs, isDuplicate: false };
   }
@@ -451,7 +471,7 @@ export class ShardMachine implements ShardStateMachine {
   }
 }
 
-function headerView(batch: RecordBatch): Pick<BatchView, "producer" | "recordCount"> {
+function viewOf(batch: RecordBatch): BatchView {
   return BatchView.at(joinBatch(batch));
 }
 
