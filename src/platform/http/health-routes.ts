@@ -6,6 +6,7 @@ import type { HttpEnv } from "./http-env.ts";
 /** A named check: resolves when all is well, throws what is wrong. */
 export interface HealthCheck {
   readonly name: string;
+  /** @param signal aborted when the time of the check is up */
   check(signal: AbortSignal): void | Promise<void>;
 }
 
@@ -25,20 +26,24 @@ export async function runHealthChecks(
 }
 
 async function runCheck(check: HealthCheck, timeoutMs: number): Promise<CheckResult> {
-  const controller = new AbortController();
+  const expired = new AbortController();
+  const answered = new AbortController();
   try {
-    await Promise.race([check.check(controller.signal), expire(timeoutMs, controller.signal)]);
+    const limit = expire(timeoutMs, answered.signal, expired);
+    await Promise.race([check.check(expired.signal), limit]);
     return { name: check.name, isOk: true };
   } catch (error) {
     return { name: check.name, isOk: false, reason: error instanceof Error ? error.message : String(error) };
   } finally {
-    controller.abort();
+    answered.abort();
   }
 }
 
-async function expire(timeoutMs: number, signal: AbortSignal): Promise<never> {
-  await sleep(timeoutMs, signal);
-  throw new Error(`no answer within ${timeoutMs} ms`);
+async function expire(timeoutMs: number, answered: AbortSignal, expired: AbortController): Promise<never> {
+  await sleep(timeoutMs, answered);
+  const error = new Error(`no answer within ${timeoutMs} ms`);
+  expired.abort(error);
+  throw error;
 }
 
 export interface HealthRoute {

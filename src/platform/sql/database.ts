@@ -4,7 +4,7 @@ import { sleep } from "../time/clock.ts";
 import { applyMigrations, type DatabaseKind, type Migration } from "./migrations.ts";
 import { createPostgresClient, createPostgresDialect, type PostgresTarget } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
-import { createSqlError } from "./sql-errors.ts";
+import { createSqlError, isConnectionFailure } from "./sql-errors.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
 
 /**
@@ -107,13 +107,6 @@ async function runSerializable<Schema, T>(query: Kysely<Schema>, work: (tx: Kyse
       await sleep(retryBaseMs * 2 ** Math.min(attempt, 6) * (0.5 + systemRandom.fraction()));
     }
   }
-}
-
-/** Refused, unknown host, cut, timed out, or a server that starts, stops or has no connection left. */
-function isConnectionFailure(error: unknown): boolean {
-  const { code } = (error ?? {}) as { code?: unknown };
-  if (typeof code !== "string") return false;
-  return /^(?:E[A-Z_]+|CONNECT|CONNECTION_.*|CONNECT_TIMEOUT|08...|57P0.|53300)$/.test(code);
 }
 
 function describeFailure(error: unknown): string {

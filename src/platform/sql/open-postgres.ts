@@ -14,6 +14,9 @@ export type PostgresClient = ReturnType<typeof createPostgresClient>;
 export const defaultPostgresConnections = 10;
 export const defaultPostgresConnectTimeoutMs = 5000;
 
+/** A server that is back must not be waited for: the library's own delay grows to many seconds. */
+const reconnectDelaySeconds = 0.25;
+
 /** 64-bit integers are read as numbers, as SQLite reads them; one that does not fit is an error, not a wrong number. */
 const int8 = {
   to: 20,
@@ -29,7 +32,8 @@ const int8 = {
 export function createPostgresClient(target: PostgresTarget) {
   return postgres(target.url, {
     max: target.maxConnections ?? defaultPostgresConnections,
-    connect_timeout: Math.ceil((target.connectTimeoutMs ?? defaultPostgresConnectTimeoutMs) / 1000),
+    connect_timeout: (target.connectTimeoutMs ?? defaultPostgresConnectTimeoutMs) / 1000,
+    backoff: () => reconnectDelaySeconds,
     idle_timeout: 300,
     onnotice: () => {},
     connection: { application_name: "slipway" },

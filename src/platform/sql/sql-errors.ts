@@ -24,3 +24,10 @@ export function isForeignKeyViolation(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   return code === "23503" || errcode === 787 || errcode === 1811;
 }
+
+/** Refused, unknown host, cut, timed out, or a server that starts, stops or has no connection left. */
+export function isConnectionFailure(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (typeof code !== "string") return false;
+  return /^(?:E[A-Z_]+|CONNECT|CONNECTION_.*|CONNECT_TIMEOUT|08...|57P0.|53300)$/.test(code);
+}
