@@ -53,7 +53,8 @@ function withPlainNumbers(code: string): string {
   return code
     .replace(/^(import \$protobuf .*\n)/m, '$1import { readInt53, readUint53 } from "../grpc/int53.ts";\n')
     .replaceAll("reader.uint64()", "readUint53(reader)")
-    .replaceAll("reader.int64()", "readInt53(reader)");
+    .replaceAll("reader.int64()", "readInt53(reader)")
+    .replaceAll(/\$util\.Long \? \$util\.Long\.fromBits\(0, ?0, ?(?:true|false)\) : 0/g, "0");
 }
 
 /** Names of the generated files that differ from what the proto files give. */

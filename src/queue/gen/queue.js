@@ -289,10 +289,10 @@ export const queue = $root.queue = (() => {
             PublishRequest.prototype.delay = null;
             PublishRequest.prototype.deliverAt = null;
             PublishRequest.prototype.acks = 0;
-            PublishRequest.prototype.correlationId = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
-            PublishRequest.prototype.producerId = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            PublishRequest.prototype.correlationId = 0;
+            PublishRequest.prototype.producerId = 0;
             PublishRequest.prototype.producerEpoch = 0;
-            PublishRequest.prototype.sequence = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            PublishRequest.prototype.sequence = 0;
             PublishRequest.prototype.idempotencyKey = "";
             PublishRequest.prototype.transactionId = "";
             PublishRequest.prototype.batch = $util.emptyArray;
@@ -575,10 +575,10 @@ export const queue = $root.queue = (() => {
                             this[keys[i]] = properties[keys[i]];
             };
 
-            PublishResponse.prototype.correlationId = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+            PublishResponse.prototype.correlationId = 0;
             PublishResponse.prototype.topic = "";
             PublishResponse.prototype.partition = 0;
-            PublishResponse.prototype.offset = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            PublishResponse.prototype.offset = 0;
             PublishResponse.prototype.timestamp = null;
             PublishResponse.prototype.duplicate = false;
             PublishResponse.prototype.error = null;
@@ -767,7 +767,7 @@ export const queue = $root.queue = (() => {
             ConsumeRequest.prototype.topic = "";
             ConsumeRequest.prototype.partitions = $util.emptyArray;
             ConsumeRequest.prototype.start = 0;
-            ConsumeRequest.prototype.offset = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            ConsumeRequest.prototype.offset = 0;
             ConsumeRequest.prototype.timestamp = null;
             ConsumeRequest.prototype.maxInFlight = 0;
             ConsumeRequest.prototype.readUncommitted = false;
@@ -939,7 +939,7 @@ export const queue = $root.queue = (() => {
 
             Message.prototype.topic = "";
             Message.prototype.partition = 0;
-            Message.prototype.offset = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            Message.prototype.offset = 0;
             Message.prototype.timestamp = null;
             Message.prototype.key = $util.newBuffer([]);
             Message.prototype.payload = $util.newBuffer([]);
@@ -1197,7 +1197,7 @@ export const queue = $root.queue = (() => {
             GroupRequest.prototype.commit = null;
             GroupRequest.prototype.leave = null;
             GroupRequest.prototype.pong = null;
-            GroupRequest.prototype.correlationId = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+            GroupRequest.prototype.correlationId = 0;
 
             let $oneOfFields;
 
@@ -1368,7 +1368,7 @@ export const queue = $root.queue = (() => {
             GroupResponse.prototype.result = null;
             GroupResponse.prototype.ping = null;
             GroupResponse.prototype.error = null;
-            GroupResponse.prototype.correlationId = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+            GroupResponse.prototype.correlationId = 0;
 
             let $oneOfFields;
 
@@ -1702,7 +1702,7 @@ export const queue = $root.queue = (() => {
             };
 
             Credit.prototype.messages = 0;
-            Credit.prototype.bytes = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            Credit.prototype.bytes = 0;
 
             Credit.create = function(properties) {
                 return new Credit(properties);
@@ -1801,7 +1801,7 @@ export const queue = $root.queue = (() => {
 
             Position.prototype.topic = "";
             Position.prototype.partition = 0;
-            Position.prototype.offset = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            Position.prototype.offset = 0;
 
             Position.create = function(properties) {
                 return new Position(properties);
@@ -2275,7 +2275,7 @@ export const queue = $root.queue = (() => {
 
             CommitOffset.prototype.topic = "";
             CommitOffset.prototype.partition = 0;
-            CommitOffset.prototype.offset = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            CommitOffset.prototype.offset = 0;
             CommitOffset.prototype.metadata = "";
 
             CommitOffset.create = function(properties) {
@@ -2552,7 +2552,7 @@ export const queue = $root.queue = (() => {
                             this[keys[i]] = properties[keys[i]];
             };
 
-            Pong.prototype.nonce = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+            Pong.prototype.nonce = 0;
 
             Pong.create = function(properties) {
                 return new Pong(properties);
@@ -3287,7 +3287,7 @@ export const queue = $root.queue = (() => {
                             this[keys[i]] = properties[keys[i]];
             };
 
-            Ping.prototype.nonce = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+            Ping.prototype.nonce = 0;
             Ping.prototype.timestamp = null;
 
             Ping.create = function(properties) {
@@ -3396,7 +3396,7 @@ export const google = $root.google = (() => {
                             this[keys[i]] = properties[keys[i]];
             };
 
-            Duration.prototype.seconds = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            Duration.prototype.seconds = 0;
             Duration.prototype.nanos = 0;
 
             Duration.create = function(properties) {
@@ -3494,7 +3494,7 @@ export const google = $root.google = (() => {
                             this[keys[i]] = properties[keys[i]];
             };
 
-            Timestamp.prototype.seconds = $util.Long ? $util.Long.fromBits(0,0,false) : 0;
+            Timestamp.prototype.seconds = 0;
             Timestamp.prototype.nanos = 0;
 
             Timestamp.create = function(properties) {
