@@ -136,7 +136,8 @@ export class BatchView {
     const available = bytes.length - position;
     if (available < batchHeaderSize) throw new CorruptBatchError(`header cut off after ${available} bytes`);
     const header = viewOf(bytes, position, batchHeaderSize);
-    assertHeaderIntact(bytes, header, position);
+    const problem = headerProblem(bytes, header, position);
+    if (problem !== undefined) throw new CorruptBatchError(problem);
     const sizeBytes = batchHeaderSize + header.getUint32(36, true);
     if (available < sizeBytes) throw new CorruptBatchError(`body cut off: ${available} of ${sizeBytes} bytes`);
     return new BatchView(bytes.subarray(position, position + sizeBytes));
@@ -146,11 +147,7 @@ export class BatchView {
   static sizeAt(bytes: Uint8Array, position: number): number | undefined {
     if (bytes.length - position < batchHeaderSize) return undefined;
     const header = viewOf(bytes, position, batchHeaderSize);
-    try {
-      assertHeaderIntact(bytes, header, position);
-    } catch {
-      return undefined;
-    }
+    if (headerProblem(bytes, header, position) !== undefined) return undefined;
     return batchHeaderSize + header.getUint32(36, true);
   }
 
@@ -244,15 +241,20 @@ function sealHeader(bytes: Uint8Array, view: DataView): void {
   view.setUint32(4, crc32(bytes.subarray(8)), true);
 }
 
-function assertHeaderIntact(bytes: Uint8Array, header: DataView, position: number): void {
-  if (header.getUint16(0, true) !== batchMagic) throw new CorruptBatchError("no batch begins here");
-  if (header.getUint8(2) !== batchVersion) throw new CorruptBatchError(`unknown version ${header.getUint8(2)}`);
+function headerProblem(bytes: Uint8Array, header: DataView, position: number): string | undefined {
+  if (header.getUint16(0, true) !== batchMagic) return "no batch begins here";
+  if (header.getUint8(2) !== batchVersion) return `unknown version ${header.getUint8(2)}`;
   if (crc32(bytes.subarray(position + 8, position + batchHeaderSize)) !== header.getUint32(4, true)) {
-    throw new CorruptBatchError("header checksum differs");
+    return "header checksum differs";
   }
-  if (header.getUint8(49) >= compressions.length) {
-    throw new CorruptBatchError(`unknown compression ${header.getUint8(49)}`);
-  }
+  return header.getUint8(49) < compressions.length ? undefined : `unknown compression ${header.getUint8(49)}`;
+}
+
+const batchStart = new Uint8Array([batchMagic & 0xff, batchMagic >>> 8, batchVersion]);
+
+/** Where the next bytes lie that look like the start of a batch; −1 when there are none. */
+export function indexOfBatchStart(bytes: Uint8Array, from: number): number {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(batchStart, from);
 }
 
 function viewOf(bytes: Uint8Array, position = 0, size = bytes.length - position): DataView {

@@ -19,6 +19,7 @@ export class RecordCursor {
   #remaining: number;
   #ordinal = -1;
   #flags = 0;
+  #timestampAt = 0;
   #keyAt = 0;
   #keySize = 0;
   #valueAt = 0;
@@ -103,9 +104,13 @@ export class RecordCursor {
   get valueText(): string | undefined {
     return this.isTombstone ? undefined : this.#bytes.toString("utf8", this.#valueAt, this.#valueAt + this.#valueSize);
   }
-  /** The record as encoded, without its size prefix. */
-  get encoded(): Uint8Array {
-    return this.#bytes.subarray(this.#start, this.#end);
+  /** Flags and priority as encoded. */
+  get encodedHead(): Uint8Array {
+    return this.#bytes.subarray(this.#start, this.#start + 2);
+  }
+  /** Everything behind the offset as encoded. */
+  get encodedRest(): Uint8Array {
+    return this.#bytes.subarray(this.#timestampAt, this.#end);
   }
 
   /** Names and values in the order they were given. */
@@ -126,6 +131,7 @@ export class RecordCursor {
     this.priority = priority as Priority;
     this.#at += 2;
     this.offset = this.#baseOffset + (this.#isSparse ? this.#varint() : this.#ordinal);
+    this.#timestampAt = this.#at;
     this.timestampMs = this.#firstTimestampMs + unfoldSign(this.#varint());
     this.ttlMs = (this.#flags & recordFlags.hasTtl) === 0 ? undefined : this.#varint();
     this.#keySize = this.hasKey ? this.#varint() : 0;

@@ -1,0 +1,142 @@
+import { type BatchView, CorruptBatchError, type RecordBatch } from "../../model/record-batch.ts";
+import { filterBatch } from "../../model/record-batch-filter.ts";
+import { RecordCursor } from "../../model/record-cursor.ts";
+import type { CompactionOptions, CompactionResult } from "../../service/partition-log.ts";
+import { emptySegment, type FilePartitionLog } from "./file-partition-log.ts";
+import { Segment, SegmentDamagedError } from "./segment.ts";
+
+/**
+ * Keeps the newest record per key. First the keys of the segments written since the last run are gathered, as many as
+ * memory allows, each with its newest offset; then every closed segment up to there is written anew without the records
+ * that a newer one replaces. Small results are joined. The old segments are read until the new ones take their place in
+ * one step, and their files stay until the next checkpoint: a crash at any moment leaves the one or the other.
+ *
+ * A tombstone goes in a later run than the one that took what it deletes, and not before its time. A segment with
+ * damage is left alone, as are the keys in it.
+ */
+interface Plan {
+  readonly newestByKey: ReadonlyMap<string, number>;
+  /** Below this, the keys are known. */
+  readonly upToOffset: number;
+}
+
+const sliceBatches = 256;
+
+export async function compactPartition(log: FilePartitionLog, options: CompactionOptions): Promise<CompactionResult> {
+  const closed = log.segments.slice(0, -1);
+  const plan = await gatherKeys(log, closed);
+  const cleanBefore = log.compactedTo;
+  const isKept = (record: RecordCursor): boolean => {
+    if (!record.hasKey) return true;
+    const newest = plan.newestByKey.get(keyOf(record));
+    if (newest !== undefined && newest > record.offset) return false;
+    const isOver = record.timestampMs + options.deleteRetentionMs <= options.nowMs;
+    return !(record.isTombstone && isOver && record.offset < cleanBefore);
+  };
+  let recordsRemoved = 0;
+  let bytesFreed = 0;
+  for (const group of groupSegments(log, closed, plan.upToOffset)) {
+    const result = await rewrite(log, group, isKept);
+    recordsRemoved += result.recordsRemoved;
+    bytesFreed += result.bytesFreed;
+  }
+  log.noteCompacted(plan.upToOffset);
+  return { recordsRemoved, bytesFreed };
+}
+
+async function gatherKeys(log: FilePartitionLog, closed: readonly Segment[]): Promise<Plan> {
+  const newestByKey = new Map<string, number>();
+  let upToOffset = log.compactedTo;
+  for (const segment of closed) {
+    if (segment.nextOffset <= log.compactedTo) continue;
+    const hasRoom = newestByKey.size < log.owner.limits.compactionKeysMax;
+    if (!hasRoom) break;
+    await forEachBatch(log, segment, (batch) => {
+      const record = new RecordCursor(batch);
+      while (record.next()) if (record.hasKey) newestByKey.set(keyOf(record), record.offset);
+    });
+    upToOffset = segment.nextOffset;
+  }
+  return { newestByKey, upToOffset };
+}
+
+/** Neighbours whose sizes together fit into one segment are written into one. */
+function groupSegments(log: FilePartitionLog, closed: readonly Segment[], upToOffset: number): readonly Segment[][] {
+  const groups: Segment[][] = [];
+  let size = 0;
+  for (const segment of closed) {
+    if (segment.nextOffset > upToOffset) break;
+    const group = groups.at(-1);
+    const fits = size + segment.sizeBytes <= log.owner.limits.segmentBytes;
+    const isNear = group?.[0] !== undefined && segment.nextOffset - group[0].baseOffset < 2 ** 31;
+    if (group !== undefined && fits && isNear) group.push(segment);
+    else {
+      groups.push([segment]);
+      size = 0;
+    }
+    size += segment.sizeBytes;
+  }
+  return groups;
+}
+
+async function rewrite(
+  log: FilePartitionLog,
+  sources: readonly Segment[],
+  isKept: (record: RecordCursor) => boolean,
+): Promise<CompactionResult> {
+  const [first] = sources;
+  const nothing = { recordsRemoved: 0, bytesFreed: 0 };
+  if (first === undefined || log.isDeleted) return nothing;
+  const { owner } = log;
+  const target = new Segment(owner.context, log.folder, emptySegment(first.baseOffset, owner.context.takeSequence()), {
+    isNew: true,
+  });
+  let sourceBytes = 0;
+  let sourceRecords = 0;
+  try {
+    for (const source of sources) {
+      sourceBytes += source.sizeBytes;
+      sourceRecords += source.recordCount;
+      await forEachBatch(log, source, (batch) => {
+        const kept = batch.isControl ? batch : filterBatch(batch, isKept);
+        if (kept !== undefined) target.append(withoutView(kept), undefined);
+      });
+      target.coverUpTo(source.nextOffset);
+    }
+    target.tryFlush();
+  } catch (error) {
+    owner.discard(target);
+    if (error instanceof SegmentDamagedError || error instanceof CorruptBatchError) return nothing;
+    throw error;
+  }
+  const isBetter = target.recordCount < sourceRecords || sources.length > 1;
+  const isWritten = target.unwrittenBytes === 0;
+  const isDone = isBetter && isWritten && log.replaceCompacted(sources, target.recordCount > 0 ? [target] : []);
+  target.close();
+  if (!isDone) {
+    owner.discard(target);
+    return nothing;
+  }
+  return { recordsRemoved: sourceRecords - target.recordCount, bytesFreed: sourceBytes - target.sizeBytes };
+}
+
+/** @throws SegmentDamagedError */
+async function forEachBatch(log: FilePartitionLog, segment: Segment, visit: (batch: BatchView) => void): Promise<void> {
+  const cursor = segment.cursorAtGranule(0, 1024 * 1024);
+  let count = 0;
+  for (let batch = cursor.next(); batch !== undefined; batch = cursor.next()) {
+    visit(batch);
+    count += 1;
+    if (count % sliceBatches === 0) await log.owner.pause();
+  }
+}
+
+function withoutView(batch: RecordBatch): RecordBatch {
+  return { header: batch.header, body: batch.body };
+}
+
+/** Keys are bytes: latin1 keeps each as one character. */
+function keyOf(record: RecordCursor): string {
+  const key = record.key ?? new Uint8Array(0);
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString("latin1");
+}
