@@ -1,9 +1,9 @@
 /**
- * Globs of ignore rules and team maps: `*` and `?` stop at `/`, `**` does not, `[a-z]` and `[!a-z]` match one
- * character. Matching backtracks over the last star only, so no pattern costs more than pattern × text.
+ * Globs of ignore rules and team maps: `*` and `?` stop at `/`, `**` does not, `**/` is any number of folders, none
+ * included, `[a-z]` and `[!a-z]` match one character. Matching backtracks over the last star only, so no pattern costs more than pattern × text.
  */
 interface Token {
-  readonly kind: "literal" | "one" | "set" | "star" | "globstar";
+  readonly kind: "literal" | "one" | "set" | "star" | "globstar" | "folders";
   readonly text: string;
   readonly isNegated: boolean;
 }
@@ -17,11 +17,10 @@ export function parseGlob(pattern: string): Glob | undefined {
     const character = pattern.charAt(position);
     if (character === "*") {
       const isDouble = pattern.charAt(position + 1) === "*";
-      if (isDouble) position += 1;
-      tokens.push({ kind: isDouble ? "globstar" : "star", text: "", isNegated: false });
-      // `**/` also matches no folder at all.
-      if (isDouble && pattern.charAt(position + 1) === "/" && (position < 2 || pattern.charAt(position - 2) === "/"))
-        position += 1;
+      const startsSegment = position === 0 || pattern.charAt(position - 1) === "/";
+      const isFolders = isDouble && startsSegment && pattern.charAt(position + 2) === "/";
+      tokens.push({ kind: isFolders ? "folders" : isDouble ? "globstar" : "star", text: "", isNegated: false });
+      position += isFolders ? 2 : isDouble ? 1 : 0;
     } else if (character === "?") {
       tokens.push({ kind: "one", text: "", isNegated: false });
     } else if (character === "[") {
@@ -46,7 +45,7 @@ export function matchesGlob(glob: Glob, text: string): boolean {
   let outerPosition = 0;
   while (position < text.length || token < glob.length) {
     const current = glob[token];
-    if (current?.kind === "globstar") {
+    if (current?.kind === "globstar" || current?.kind === "folders") {
       outerToken = token;
       outerPosition = position;
       starToken = -1;
@@ -63,7 +62,7 @@ export function matchesGlob(glob: Glob, text: string): boolean {
       position = starPosition;
       token = starToken + 1;
     } else if (outerToken >= 0 && outerPosition < text.length) {
-      outerPosition += 1;
+      outerPosition = nextStart(glob[outerToken], text, outerPosition);
       position = outerPosition;
       token = outerToken + 1;
       starToken = -1;
@@ -72,6 +71,13 @@ export function matchesGlob(glob: Glob, text: string): boolean {
     }
   }
   return true;
+}
+
+/** Where the text after a `**` may begin next: anywhere, or for `**` + `/` after the next slash. */
+function nextStart(token: Token | undefined, text: string, position: number): number {
+  if (token?.kind !== "folders") return position + 1;
+  const slash = text.indexOf("/", position);
+  return slash < 0 ? text.length : slash + 1;
 }
 
 function matchesOne(token: Token, character: string): boolean {
