@@ -30,6 +30,8 @@ export interface ShardStateMachine {
    * (`{ kind: "refused", error }`), never a throw; a throw is a broken invariant and stops the shard.
    */
   apply(entry: CommittedEntry): unknown;
+  /** Entries up to `index` hold nothing to apply: `lastAppliedIndex()` is at least this from now on. */
+  noteSkipped?(index: number): void;
   /** Index of the last entry that `apply` has seen or that was restored from its own files. */
   lastAppliedIndex(): number;
   /**
@@ -49,6 +51,10 @@ export interface ShardStateMachine {
 export type Acks = "all" | "leader" | "none";
 
 export interface ProposeOptions {
+  /**
+   * "all" (the default) as described. "leader": resolves, with undefined when the entry is not applied by then, as soon
+   * as it is durable on this node. "none": resolves with undefined at once.
+   */
   readonly acks?: Acks;
   /** Gives up waiting after this long with TIMEOUT: the outcome is then unknown. */
   readonly timeoutMs?: number;

@@ -148,8 +148,18 @@ export type RaftEvent =
   | { readonly kind: "transfer"; readonly to: NodeId }
   /** A snapshot begins to arrive: what the log holds will be replaced. */
   | { readonly kind: "snapshotBegun"; readonly recovery: number }
-  | { readonly kind: "snapshotInstalled"; readonly index: number; readonly term: number; readonly members: Members }
-  | { readonly kind: "snapshotFailed" }
+  /** The state is now that after entry `index` of `term`; the leader of `leaderTerm` sent it. */
+  | {
+      readonly kind: "snapshotInstalled";
+      readonly index: number;
+      readonly term: number;
+      readonly members: Members;
+      readonly leaderTerm: number;
+    }
+  /** It did not arrive whole; `needsSnapshot` when the state before it is lost too. */
+  | { readonly kind: "snapshotFailed"; readonly needsSnapshot: boolean }
+  /** The log has let go of everything up to the entry. */
+  | { readonly kind: "released"; readonly index: number; readonly term: number }
   /** The snapshot of the state after `index` has reached the follower, or has not. */
   | { readonly kind: "snapshotSent"; readonly to: NodeId; readonly index: number; readonly isOk: boolean }
   /** The disk is no longer trusted: this node says nothing that needs it, for ever. */

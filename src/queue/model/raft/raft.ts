@@ -155,6 +155,10 @@ export class Raft {
   get lastIndex(): number {
     return this.#lastIndex;
   }
+  /** The last entry that the log has let go. */
+  get markIndex(): number {
+    return this.#mark.index;
+  }
   get commitIndex(): number {
     return this.#commitIndex;
   }
@@ -169,6 +173,9 @@ export class Raft {
   }
   get isInstalling(): boolean {
     return this.#isInstalling;
+  }
+  get needsSnapshot(): boolean {
+    return this.#needsSnapshot;
   }
   /** First entry of this leader's term: what lies before it is applied when this is. */
   get termStartIndex(): number {
@@ -218,10 +225,14 @@ export class Raft {
         this.#beginSnapshot(event.recovery);
         return;
       case "snapshotInstalled":
-        this.#finishSnapshot(event.index, event.term, event.members);
+        this.#finishSnapshot(event);
         return;
       case "snapshotFailed":
         this.#isInstalling = false;
+        this.#needsSnapshot = event.needsSnapshot;
+        return;
+      case "released":
+        this.#mark = { index: event.index, term: event.term };
         return;
       case "snapshotSent":
         this.#noteSnapshotSent(event.to, event.index, event.isOk);
@@ -689,7 +700,8 @@ export class Raft {
     if (this.#lastIndex > this.#mark.index) this.#truncate(this.#mark.index + 1);
   }
 
-  #finishSnapshot(index: number, term: number, members: Members): void {
+  #finishSnapshot(event: Extract<RaftEvent, { kind: "snapshotInstalled" }>): void {
+    const { index, term, members } = event;
     assert(this.#isInstalling, "a snapshot is being installed");
     this.#isInstalling = false;
     this.#needsSnapshot = false;
@@ -701,7 +713,8 @@ export class Raft {
     this.#previousMembers = undefined;
     this.#members = members;
     this.#isHardStateDirty = true;
-    if (this.#leader === undefined || this.#role !== "follower") return;
+    // NOTE: a leader of another term may hold other entries there; it finds out by itself.
+    if (this.#leader === undefined || event.leaderTerm !== this.#term) return;
     this.#verifiedIndex = index;
     this.#confirmUpTo = index;
   }
