@@ -1,6 +1,7 @@
 /**
- * Globs of ignore rules and team maps: `*` and `?` stop at `/`, `**` does not, `**/` is any number of folders, none
- * included, `[a-z]` and `[!a-z]` match one character. Matching backtracks over the last star only, so no pattern costs more than pattern × text.
+ * Globs of ignore rules and team maps: `*` and `?` stop at a slash, two stars do not, two stars and a slash are any
+ * number of folders, none included, `[a-z]` and `[!a-z]` match one character. Matching backtracks over the last star
+ * only, so no pattern costs more than pattern × text.
  */
 interface Token {
   readonly kind: "literal" | "one" | "set" | "star" | "globstar" | "folders";
@@ -73,7 +74,7 @@ export function matchesGlob(glob: Glob, text: string): boolean {
   return true;
 }
 
-/** Where the text after a `**` may begin next: anywhere, or for `**` + `/` after the next slash. */
+/** Where the text after two stars may begin next: anywhere, or after the next slash when they stand for folders. */
 function nextStart(token: Token | undefined, text: string, position: number): number {
   if (token?.kind !== "folders") return position + 1;
   const slash = text.indexOf("/", position);
