@@ -87,7 +87,6 @@ export const engineSchema = {
     description: "Key that seals branch passwords: 32 bytes in hex or base64",
   }),
   secretKeyPath: optionalField(parseText, {
-    environment: "BRANCHSVC_SECRET_KEY_PATH",
     flag: "secret-key-file",
     description: "File with the key, used when none is in the environment",
     valueName: "FILE",
@@ -216,7 +215,6 @@ export const otherVariables = [
   "BRANCHSVC_LAZYRW",
   "BRANCHSVC_WAL_RECYCLE",
   "BRANCHSVC_SHUTDOWN_TIMEOUT",
-  "BRANCHSVC_SECRET_KEY_FILE",
   "BRANCHSVC_REGISTRY_URL",
   "BRANCHSVC_POD_NAME",
   "BRANCHSVC_POD_UID",

@@ -7,10 +7,10 @@ import { systemClock, systemTimers } from "../platform/time/clock.ts";
 import { type EngineConfig, toEngineSettings } from "./config.ts";
 import { resolveDockerEndpoint } from "./drivers/docker/docker-endpoint.ts";
 import { createDockerRuntime } from "./drivers/docker/docker-runtime.ts";
+import { openSecretBox } from "./drivers/secret-keys.ts";
 import { BranchingEngine } from "./service/engine.ts";
 import type { EngineObserver } from "./service/engine-context.ts";
 import { KeyedLock } from "./service/keyed-lock.ts";
-import type { SecretBox } from "./service/ports.ts";
 import type { SagaHooks } from "./service/saga.ts";
 import { openRegistry } from "./store/registry.ts";
 
@@ -23,7 +23,8 @@ export interface EngineOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
   readonly logger: Logger;
-  readonly secrets?: SecretBox;
+  /** The daemon makes the at-rest key on its first start. */
+  readonly generatesKey?: boolean;
   readonly hooks?: SagaHooks;
   readonly observer?: EngineObserver;
 }
@@ -43,7 +44,14 @@ export async function openEngine(options: EngineOptions): Promise<BranchingEngin
   return new BranchingEngine({
     registry,
     runtime,
-    secrets: options.secrets,
+    secrets: openSecretBox({
+      key: options.config.secretKey,
+      keyPath: options.config.secretKeyPath,
+      previousKeys: options.config.previousSecretKeys,
+      homeFolder: options.homeFolder,
+      generates: options.generatesKey ?? false,
+      random: systemRandom,
+    }),
     clock: systemClock,
     timers: systemTimers,
     random: systemRandom,

@@ -1,9 +1,12 @@
-import type { Command } from "../../platform/cli/command.ts";
+import type { Command, CommandContext, ParsedArguments } from "../../platform/cli/command.ts";
+import { formatBytes } from "../../platform/cli/progress.ts";
 import { formatTable } from "../../platform/cli/table.ts";
+import { isDomainError } from "../../platform/errors/domain-error.ts";
 import { formatInstantSeconds } from "../../platform/time/clock.ts";
 import { parseDuration } from "../../platform/time/duration.ts";
 import { branchingError } from "../errors.ts";
 import type { Branch } from "../model/records.ts";
+import type { BranchingEngine } from "../service/engine.ts";
 import { engineOptions, withLocalEngine } from "./local-session.ts";
 import { formatJson, jsonOption, toBranchJson } from "./output.ts";
 
@@ -44,11 +47,7 @@ const createCommand: Command = {
         ttlSeconds: parseTtl(args.string("ttl")),
       };
       const branch = await engine.createBranch(request, caller);
-      await context.terminal.write(
-        args.boolean("json")
-          ? formatJson(toBranchJson(branch))
-          : `branch ${branch.name} is ready on port ${branch.port}\n`,
-      );
+      await writeBranch(context, args, branch);
       return 0;
     }),
 };
@@ -56,17 +55,88 @@ const createCommand: Command = {
 const listCommand: Command = {
   name: "ls",
   summary: "List live branches",
-  options: jsonOption,
+  options: { usage: { kind: "boolean", description: "Add the size of each branch's own data" }, ...jsonOption },
   run: (args, context) =>
     withLocalEngine(args, context, "reads", async ({ engine }) => {
       const branches = await engine.listBranches();
-      if (args.boolean("json")) {
-        await context.terminal.write(formatJson(branches.map(toBranchJson)));
-        return 0;
-      }
-      const titles = ["NAME", "PARENT", "STATE", "PORT", "EXPIRES", "CREATED"];
-      const columns = titles.map((title) => ({ title }));
-      await context.terminal.write(formatTable(context.terminal, columns, branches.map(toRow)));
+      const sizes = args.boolean("usage") ? await measureAll(engine, branches, context.signal) : undefined;
+      const shown = args.boolean("json")
+        ? formatBranchesJson(branches, sizes)
+        : formatBranchTable(context, branches, sizes);
+      await context.terminal.write(shown);
+      return 0;
+    }),
+};
+
+/** Undefined where a size could not be had: one broken branch must not hide the others. */
+async function measureAll(
+  engine: BranchingEngine,
+  branches: readonly Branch[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number | undefined>> {
+  const sizes = new Map<string, number | undefined>();
+  for (const branch of branches) {
+    try {
+      sizes.set(branch.name, await engine.measureUsage(branch.name, signal));
+    } catch (error) {
+      if (!isDomainError(error)) throw error;
+      sizes.set(branch.name, undefined);
+    }
+  }
+  return sizes;
+}
+
+type Sizes = ReadonlyMap<string, number | undefined> | undefined;
+
+function formatBranchesJson(branches: readonly Branch[], sizes: Sizes): string {
+  return formatJson(
+    branches.map((branch) => {
+      const bytes = sizes?.get(branch.name);
+      return { ...toBranchJson(branch), ...(bytes === undefined ? {} : { bytes }) };
+    }),
+  );
+}
+
+function formatBranchTable(context: CommandContext, branches: readonly Branch[], sizes: Sizes): string {
+  const titles = ["NAME", "PARENT", "STATE", "PORT", "EXPIRES", "CREATED", ...(sizes ? ["SIZE"] : [])];
+  const rows = branches.map((branch) => {
+    const bytes = sizes?.get(branch.name);
+    return [...toRow(branch), ...(sizes ? [bytes === undefined ? "unknown" : formatBytes(bytes)] : [])];
+  });
+  return formatTable(
+    context.terminal,
+    titles.map((title) => ({ title })),
+    rows,
+  );
+}
+
+async function writeBranch(context: CommandContext, args: ParsedArguments, branch: Branch): Promise<void> {
+  const text = `branch ${branch.name} is ready on port ${branch.port}\n`;
+  await context.terminal.write(args.boolean("json") ? formatJson(toBranchJson(branch)) : text);
+}
+
+const resetCommand: Command = {
+  name: "reset",
+  summary: "Discard the writes of a branch; it gets a new container and port",
+  positionals: [name],
+  options: { ...branchOptions, ...jsonOption },
+  run: (args, context) =>
+    withLocalEngine(args, context, "writes", async ({ engine, caller }) => {
+      const branch = await engine.resetBranch(args.requiredString("name"), caller);
+      await writeBranch(context, args, branch);
+      return 0;
+    }),
+};
+
+const recoverCommand: Command = {
+  name: "recover",
+  summary: "Restart a failed branch on the data it has",
+  positionals: [name],
+  options: { ...branchOptions, ...jsonOption },
+  run: (args, context) =>
+    withLocalEngine(args, context, "writes", async ({ engine, caller }) => {
+      const branch = await engine.recoverBranch(args.requiredString("name"), caller);
+      await writeBranch(context, args, branch);
       return 0;
     }),
 };
@@ -87,7 +157,7 @@ const destroyCommand: Command = {
 export const branchCommand: Command = {
   name: "branch",
   summary: "Branches and their life cycle",
-  subcommands: [createCommand, listCommand, destroyCommand],
+  subcommands: [createCommand, listCommand, resetCommand, recoverCommand, destroyCommand],
 };
 
 function toRow(branch: Branch): readonly string[] {

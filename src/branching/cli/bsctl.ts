@@ -1,6 +1,7 @@
 import type { Command } from "../../platform/cli/command.ts";
 import { branchCommand } from "./branch-commands.ts";
-import { connectCommand, historyCommand } from "./inspect-commands.ts";
+import { connectCommand, diffCommand, historyCommand, versionCommand } from "./inspect-commands.ts";
+import { doctorCommand, gcCommand } from "./reconcile-commands.ts";
 import { sourceCommand } from "./source-commands.ts";
 
 /** Exit codes as the contract has them: 0 and 1, and `doctor` its own. */
@@ -19,5 +20,14 @@ export const bsctlCommand: Command = {
     { command: "slipway bsctl branch create pr-7 --from shop --ttl 24h", description: "A branch that ends by itself" },
     { command: "psql $(slipway bsctl connect pr-7)", description: "Use it" },
   ],
-  subcommands: [sourceCommand, branchCommand, connectCommand, historyCommand],
+  subcommands: [
+    sourceCommand,
+    branchCommand,
+    connectCommand,
+    diffCommand,
+    historyCommand,
+    doctorCommand,
+    gcCommand,
+    versionCommand,
+  ],
 };

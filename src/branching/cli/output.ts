@@ -1,5 +1,7 @@
 import type { OptionSpec } from "../../platform/cli/command.ts";
 import { formatInstantSeconds } from "../../platform/time/clock.ts";
+import type { DiffResult } from "../model/branch-diff.ts";
+import type { ReconcileAction } from "../model/reconcile-plan.ts";
 import type { Branch, MaskScript, Source, Transition } from "../model/records.ts";
 
 /** The JSON shapes of the contract; `--json` prints them and the daemon's client parses them. */
@@ -52,6 +54,28 @@ export function toTransitionJson(transition: Transition): Record<string, unknown
     reason: transition.reason,
     actor: transition.actor,
     at: formatInstantSeconds(transition.atMs),
+  };
+}
+
+export function toDiffJson(result: DiffResult): Record<string, unknown> {
+  return {
+    schema_diff: result.schemaDiff,
+    tables: result.tables.map((table) => ({
+      schema: table.schema,
+      table: table.table,
+      base_rows: table.baseRows,
+      branch_rows: table.branchRows,
+      delta: table.delta,
+      ...(table.isUnknown ? { rows_unknown: true } : {}),
+      ...(table.sampleRows === undefined ? {} : { sample_rows: table.sampleRows }),
+    })),
+  };
+}
+
+/** Null when there is nothing to do, as the contract has it. */
+export function toPlanJson(actions: readonly ReconcileAction[]): Record<string, unknown> {
+  return {
+    actions: actions.length === 0 ? null : actions.map(({ kind, target, reason }) => ({ kind, target, reason })),
   };
 }
 

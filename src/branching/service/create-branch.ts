@@ -148,7 +148,10 @@ async function provision(
   };
   try {
     await runOperation(context, spec, caller, async (signal) => {
-      const topLayerId = parent === undefined ? undefined : await forkParent(context, { row, parent, caller, signal });
+      const topLayerId =
+        parent === undefined
+          ? undefined
+          : await forkParent(context, { child: row, childState: "creating", parent, caller, signal });
       await provisionRow(context, row, { operation, topLayerId, caller, signal });
     });
   } catch (error) {

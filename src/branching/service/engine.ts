@@ -1,9 +1,12 @@
 /** The engine as one object: what the local CLI, the daemon and the tests call. */
-import type { Branch, MaskScript, Source, Transition } from "../model/records.ts";
+import type { DiffResult } from "../model/branch-diff.ts";
+import type { ReconcileAction } from "../model/reconcile-plan.ts";
+import type { Branch, LayoutKind, MaskScript, Source, Transition } from "../model/records.ts";
 import type { CreateBranchRequest, CreateSourceRequest } from "../model/requests.ts";
 import { branchNotFound } from "./branch-errors.ts";
 import { createBranch } from "./create-branch.ts";
 import { destroyBranch } from "./destroy-branch.ts";
+import { diffBranch } from "./diff-branch.ts";
 import type { Caller, EngineContext } from "./engine-context.ts";
 import {
   addSource,
@@ -14,6 +17,18 @@ import {
   type SeedReport,
   setMasks,
 } from "./manage-sources.ts";
+
+import { measureUsage } from "./measure-usage.ts";
+import type { RuntimeFacts } from "./ports.ts";
+import { planActions, type ReconcileOutcome, reconcile } from "./reconcile.ts";
+import { recoverBranch } from "./recover-branch.ts";
+import { resetBranch } from "./reset-branch.ts";
+
+/** A branch's own password: absent without rotation, unavailable when no configured key opens it. */
+export type BranchPassword =
+  | { readonly kind: "none" }
+  | { readonly kind: "known"; readonly password: string }
+  | { readonly kind: "unavailable" };
 
 export class BranchingEngine {
   readonly #context: EngineContext;
@@ -58,14 +73,61 @@ export class BranchingEngine {
     return createBranch(this.#context, request, caller);
   }
 
-  listBranches(): Promise<readonly Branch[]> {
-    return this.#context.registry.branches.listLiveBranches();
+  async listBranches(): Promise<readonly Branch[]> {
+    const branches = await this.#context.registry.branches.listLiveBranches();
+    return branches.filter((branch) => !branch.isThrowaway);
   }
 
   async getBranch(name: string): Promise<Branch> {
     const branch = await this.#context.registry.branches.findLiveBranch(name);
     if (branch === undefined) throw branchNotFound(name);
     return branch;
+  }
+
+  resetBranch(name: string, caller: Caller): Promise<Branch> {
+    return resetBranch(this.#context, name, caller);
+  }
+
+  recoverBranch(name: string, caller: Caller): Promise<Branch> {
+    return recoverBranch(this.#context, name, caller);
+  }
+
+  diffBranch(name: string, sampleRows: number, caller: Caller): Promise<DiffResult> {
+    return diffBranch(this.#context, name, sampleRows, caller);
+  }
+
+  measureUsage(name: string, signal: AbortSignal): Promise<number> {
+    return measureUsage(this.#context, name, signal);
+  }
+
+  openPassword(branch: Branch): BranchPassword {
+    if (branch.sealedPassword === undefined) return { kind: "none" };
+    const password = this.#context.secrets?.open(branch.sealedPassword);
+    return password === undefined ? { kind: "unavailable" } : { kind: "known", password };
+  }
+
+  planReconcile(): Promise<readonly ReconcileAction[]> {
+    return planActions(this.#context);
+  }
+
+  reconcile(caller: Caller): Promise<ReconcileOutcome> {
+    return reconcile(this.#context, caller);
+  }
+
+  /** How each source's current generation keeps its data. */
+  async listLayouts(): Promise<readonly { source: string; layout: LayoutKind; clonesExtents: boolean }[]> {
+    const generations = await this.#context.registry.sources.listGenerations();
+    return generations
+      .filter((generation) => generation.state === "ready")
+      .map(({ sourceName, layout, clonesExtents }) => ({ source: sourceName, layout, clonesExtents }));
+  }
+
+  describeRuntime(): Promise<RuntimeFacts> {
+    return this.#context.runtime.describe();
+  }
+
+  isRegistryReachable(): Promise<boolean> {
+    return this.#context.registry.isReachable();
   }
 
   destroyBranch(name: string, caller: Caller): Promise<void> {

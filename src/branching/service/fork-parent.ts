@@ -15,13 +15,15 @@ import { instanceName, volumeName } from "../model/resource-names.ts";
 import { describeFailure, wrongState } from "./branch-errors.ts";
 import { type BranchBase, loadBase } from "./branch-instance.ts";
 import { type Caller, type EngineContext, newId, randomSuffix } from "./engine-context.ts";
-import type { ExecSession, NewBranch } from "./ports.ts";
+import type { ExecSession } from "./ports.ts";
 import { type Provisioned, startInstance, untilAnswering } from "./provision.ts";
 import { runSql } from "./run-sql.ts";
 import { runSaga, type Step } from "./saga.ts";
 
 export interface ForkInput {
-  readonly row: NewBranch;
+  /** The child; its base is set once the layer is there. */
+  readonly child: Pick<Branch, "id" | "name">;
+  readonly childState: "creating" | "resetting";
   readonly parent: Branch;
   readonly caller: Caller;
   readonly signal: AbortSignal;
@@ -37,9 +39,9 @@ export async function forkParent(context: EngineContext, input: ForkInput): Prom
     base.generation.layout === "reflink" ? await cloneParent(context, input) : await freezeParent(context, input, base);
   const atMs = context.clock.nowMs();
   const patch = { baseLayerId: layer.id, topLayerId: layer.id };
-  const isPatched = await context.registry.branches.patchBranch(input.row.id, "creating", patch, atMs);
+  const isPatched = await context.registry.branches.patchBranch(input.child.id, input.childState, patch, atMs);
   if (!isPatched)
-    throw branchingError("wrong_state", `Cannot create branch "${input.row.name}": it was destroyed meanwhile`);
+    throw branchingError("wrong_state", `Cannot create branch "${input.child.name}": it was destroyed meanwhile`);
   return layer.id;
 }
 
@@ -186,7 +188,7 @@ async function freezeParent(context: EngineContext, input: ForkInput, base: Bran
   const newVolume = volumeName(context.registry.instanceId, "branch", parent.name, randomSuffix(context));
   const oldInstance = parent.instanceId;
   const fresh: Provisioned = { instanceId: undefined, port: parent.port, sealedPassword: undefined };
-  const reason = `freeze for branch ${input.row.name}`;
+  const reason = `freeze for branch ${input.child.name}`;
   const steps: readonly Step[] = [
     {
       name: "claim",

@@ -17,7 +17,8 @@ export class KeyedLock {
     }
   }
 
-  isHeld(key: string): boolean {
-    return this.#tails.has(key);
+  /** What follows the prefix in the keys that are held or waited for. */
+  listKeys(prefix: string): readonly string[] {
+    return [...this.#tails.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
   }
 }

@@ -142,7 +142,8 @@ async function deleteUnusedGeneration(tx: Kysely<RegistrySchema>, id: string): P
           selectFrom("sources")
             .select("sources.id")
             .whereRef("sources.id", "=", "generations.source_id")
-            .whereRef("sources.generation", "=", "generations.number"),
+            .whereRef("sources.generation", "=", "generations.number")
+            .where("generations.state", "<>", "seeding"),
         ),
       ),
     )
