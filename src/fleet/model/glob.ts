@@ -19,7 +19,7 @@ export function parseGlob(pattern: string): Glob | undefined {
     if (character === "*") {
       const isDouble = pattern.charAt(position + 1) === "*";
       const startsSegment = position === 0 || pattern.charAt(position - 1) === "/";
-      const isFolders = isDouble && startsSegment && pattern.charAt(position + 2) === "/";
+      const isFolders = isDouble && startsSegment && /^\/./.test(pattern.slice(position + 2));
       tokens.push({ kind: isFolders ? "folders" : isDouble ? "globstar" : "star", text: "", isNegated: false });
       position += isFolders ? 2 : isDouble ? 1 : 0;
     } else if (character === "?") {
