@@ -8,10 +8,10 @@ import { getUint53, setUint53 } from "./varint.ts";
  * A batch is a header of 80 bytes and a body. What only `apply` knows (the offset, the time) lies in the header alone,
  * and the header has its own checksum: placing a batch never touches or re-reads the body.
  *
- *   0 magic u16   2 version u8   3 flags u8   4 header CRC u32 (over bytes 8–79)
+ *   0 magic u16   2 version u8   3 zero u8    4 header CRC u32 (over bytes 8–79)
  *   8 base offset u53   16 first timestamp u53 (ms)   24 max timestamp − first u32   28 last offset − base u32
  *  32 record count u32  36 body size u32 (stored)     40 body CRC u32 (stored)       44 body size unpacked u32
- *  48 priorities u8 (bit p: a record of priority p)   49 compression u8              50 zero u16
+ *  48 priorities u8 (bit p: a record of priority p)   49 compression u8              50 flags u8  51 zero u8
  *  52 producer epoch u32   56 producer id u53 (0: none)   64 base sequence u53       72 zero u64
  */
 export const batchHeaderSize = 80;
@@ -77,7 +77,7 @@ export function encodeBatchHeader(fields: BatchHeaderFields): Uint8Array {
   const view = viewOf(bytes);
   view.setUint16(0, batchMagic, true);
   view.setUint8(2, batchVersion);
-  view.setUint8(3, (fields.isControl ? flagControl : 0) | (fields.isSparse ? flagSparse : 0));
+  view.setUint8(50, (fields.isControl ? flagControl : 0) | (fields.isSparse ? flagSparse : 0));
   setUint53(view, 8, fields.baseOffset);
   setUint53(view, 16, fields.firstTimestampMs);
   view.setUint32(24, fields.maxTimestampDeltaMs, true);
@@ -195,10 +195,10 @@ export class BatchView {
     return this.#view.getUint32(44, true);
   }
   get isControl(): boolean {
-    return (this.#view.getUint8(3) & flagControl) !== 0;
+    return (this.#view.getUint8(50) & flagControl) !== 0;
   }
   get isSparse(): boolean {
-    return (this.#view.getUint8(3) & flagSparse) !== 0;
+    return (this.#view.getUint8(50) & flagSparse) !== 0;
   }
   get producer(): ProducerPosition | undefined {
     const producerId = getUint53(this.#view, 56);
@@ -243,6 +243,7 @@ function sealHeader(bytes: Uint8Array, view: DataView): void {
 
 function headerProblem(bytes: Uint8Array, header: DataView, position: number): string | undefined {
   if (header.getUint16(0, true) !== batchMagic) return "no batch begins here";
+  if (header.getUint8(3) !== 0) return "no batch begins here";
   if (header.getUint8(2) !== batchVersion) return `unknown version ${header.getUint8(2)}`;
   if (crc32(bytes.subarray(position + 8, position + batchHeaderSize)) !== header.getUint32(4, true)) {
     return "header checksum differs";
@@ -250,7 +251,7 @@ function headerProblem(bytes: Uint8Array, header: DataView, position: number): s
   return header.getUint8(49) < compressions.length ? undefined : `unknown compression ${header.getUint8(49)}`;
 }
 
-const batchStart = new Uint8Array([batchMagic & 0xff, batchMagic >>> 8, batchVersion]);
+const batchStart = new Uint8Array([batchMagic & 0xff, batchMagic >>> 8, batchVersion, 0]);
 
 /** Where the next bytes lie that look like the start of a batch; −1 when there are none. */
 export function indexOfBatchStart(bytes: Uint8Array, from: number): number {
