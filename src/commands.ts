@@ -11,6 +11,18 @@ const table: readonly CommandEntry[] = [
     load: async () => (await import("./branching/module.ts")).bsctlCommand,
   },
   {
+    name: "fleetscope",
+    summary: "What breaks when Kubernetes manifests or clusters move to the next minor",
+    isCallName: true,
+    load: async () => (await import("./fleet/module.ts")).fleetscopeCommand,
+  },
+  {
+    name: "catalog",
+    summary: "Sample HTTP service: a few books, health and metrics",
+    isCallName: true,
+    load: async () => (await import("./catalog/module.ts")).catalogCommand,
+  },
+  {
     name: "config",
     summary: "Check the configuration of a command",
     isCallName: false,
