@@ -1,101 +1,27 @@
 import t from "tap";
-import { SimDisk } from "../../../src/platform/files/sim-disk.ts";
 import { createSeededRandom } from "../../../src/platform/random/random.ts";
-import { createStorageFactory, type StorageLimits } from "../../../src/queue/drivers/storage/shard-storage.ts";
-import type { BatchView, Compression, Priority, RecordBatch } from "../../../src/queue/model/record-batch.ts";
-import { RecordBatchBuilder, type RecordInput } from "../../../src/queue/model/record-batch-builder.ts";
-import { RecordCursor } from "../../../src/queue/model/record-cursor.ts";
+import type { BatchView, Priority } from "../../../src/queue/model/record-batch.ts";
+import { RecordBatchBuilder } from "../../../src/queue/model/record-batch-builder.ts";
+import { PartitionDamagedError, type PartitionLog } from "../../../src/queue/service/partition-log.ts";
 import {
-  PartitionDamagedError,
-  type PartitionLog,
-  type ShardStorage,
-} from "../../../src/queue/service/partition-log.ts";
-import { VirtualTime } from "../../support/queue/virtual-time.ts";
-
-const smallLimits: Partial<StorageLimits> = { segmentBytes: 32 * 1024, openFiles: 4, unwrittenBytes: 256 * 1024 };
-const startMs = 1_700_000_000_000;
-const id = { topicId: "t1", partition: 0 };
-
-class Machine {
-  readonly time = new VirtualTime();
-  readonly disk: SimDisk;
-
-  constructor(seed = 1) {
-    this.disk = new SimDisk({ random: createSeededRandom(seed), schedule: this.time.schedule });
-  }
-
-  open(limits: Partial<StorageLimits> = smallLimits): ShardStorage {
-    const { disk, time } = this;
-    return createStorageFactory({ disk, folder: "data/shards", runSoon: time.runSoon, limits }).openShard(3);
-  }
-
-  async finish<T>(work: Promise<T>): Promise<T> {
-    let isDone = false;
-    const ending = work.finally(() => {
-      isDone = true;
-    });
-    ending.catch(() => undefined);
-    for (let turn = 0; !isDone && turn < 100_000; turn += 1) {
-      await new Promise((resolve) => setImmediate(resolve));
-      this.time.advance(1);
-    }
-    return ending;
-  }
-
-  checkpoint(storage: ShardStorage, index = 1, state = "state"): Promise<void> {
-    return this.finish(storage.writeCheckpoint({ index, term: 1, state: [Buffer.from(state)] }));
-  }
-
-  powerFailure(): void {
-    this.disk.crash();
-    this.time.clear();
-  }
-}
-
-function batchOf(
-  records: readonly RecordInput[],
-  timestampMs = startMs,
-  compression: Compression = "none",
-): RecordBatch {
-  const builder = new RecordBatchBuilder({ timestampMs, compression });
-  for (const record of records) builder.append(record);
-  return builder.finish();
-}
-
-function one(value: string, priority?: Priority, timestampMs?: number): RecordBatch {
-  return batchOf([{ value, priority }], timestampMs);
-}
-
-function recordsOf(batches: readonly BatchView[], from = 0): { offset: number; value: string | undefined }[] {
-  return batches.flatMap((batch) => {
-    const found: { offset: number; value: string | undefined }[] = [];
-    const cursor = new RecordCursor(batch);
-    while (cursor.next()) if (cursor.offset >= from) found.push({ offset: cursor.offset, value: cursor.valueText });
-    return found;
-  });
-}
-
-function readAll(log: PartitionLog, from = log.logStartOffset): { offset: number; value: string | undefined }[] {
-  const found: { offset: number; value: string | undefined }[] = [];
-  for (let offset = from; offset < log.logEndOffset; ) {
-    const batches = log.read({ offset, maxBytes: 10_000 });
-    const last = batches.at(-1);
-    if (last === undefined) break;
-    found.push(...recordsOf(batches, offset));
-    offset = last.nextOffset;
-  }
-  return found;
-}
-
-const offsetsOf = (records: readonly { offset: number }[]): number[] => records.map((record) => record.offset);
-const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
+  batchOf,
+  offsetsOf,
+  one,
+  partitionId,
+  range,
+  readAll,
+  recordsOf,
+  StorageMachine,
+  smallLimits,
+  startMs,
+} from "../../support/queue/storage-machine.ts";
 
 t.test("append() and read()", async (t) => {
-  const machine = new Machine();
+  const machine = new StorageMachine();
   const storage = machine.open();
-  const log = storage.partitions.ensure(id);
-  t.equal(storage.partitions.ensure(id), log);
-  t.equal(storage.partitions.find({ ...id, partition: 1 }), undefined);
+  const log = storage.partitions.ensure(partitionId);
+  t.equal(storage.partitions.ensure(partitionId), log);
+  t.equal(storage.partitions.find({ ...partitionId, partition: 1 }), undefined);
   t.strictSame([log.logStartOffset, log.logEndOffset, log.sizeBytes], [0, 0, 0]);
   t.strictSame(log.read({ offset: 0, maxBytes: 100 }), []);
   t.equal(log.append(batchOf([{ value: "a" }, { value: "b" }, { value: "c" }])), 0);
@@ -120,8 +46,8 @@ t.test("append() and read()", async (t) => {
 });
 
 t.test("views stay what they were while the log goes on", (t) => {
-  const storage = new Machine().open();
-  const log = storage.partitions.ensure(id);
+  const storage = new StorageMachine().open();
+  const log = storage.partitions.ensure(partitionId);
   log.append(one("first"));
   const views = log.read({ offset: 0, maxBytes: 1e6 });
   for (let i = 0; i < 500; i += 1) log.append(one(`${"x".repeat(2000)}${i}`));
@@ -131,8 +57,8 @@ t.test("views stay what they were while the log goes on", (t) => {
 });
 
 t.test("a batch larger than the read, the tail and the segment", (t) => {
-  const storage = new Machine().open();
-  const log = storage.partitions.ensure(id);
+  const storage = new StorageMachine().open();
+  const log = storage.partitions.ensure(partitionId);
   log.append(one("small"));
   log.append(one("L".repeat(500_000)));
   log.append(one("after"));
@@ -145,18 +71,18 @@ t.test("a batch larger than the read, the tail and the segment", (t) => {
 });
 
 t.test("segments roll by size and everything stays readable, through few open files and after a restart", async (t) => {
-  const machine = new Machine();
+  const machine = new StorageMachine();
   let storage = machine.open();
   for (let i = 0; i < 3000; i += 1) {
     for (const partition of [0, 1, 2]) {
       storage.partitions
-        .ensure({ ...id, partition })
+        .ensure({ ...partitionId, partition })
         .append(one(`${partition}/${i}/${"v".repeat(i % 100)}`, undefined, startMs + i));
     }
   }
   const check = (): void => {
     for (const partition of [0, 1, 2]) {
-      const log = storage.partitions.ensure({ ...id, partition });
+      const log = storage.partitions.ensure({ ...partitionId, partition });
       t.equal(log.logEndOffset, 3000);
       const records = readAll(log);
       t.strictSame(offsetsOf(records), range(0, 3000));
@@ -180,38 +106,38 @@ t.test("segments roll by size and everything stays readable, through few open fi
 });
 
 t.test("a restart goes back to the checkpoint exactly, and the same appends can come again", async (t) => {
-  const machine = new Machine(5);
+  const machine = new StorageMachine(5);
   let storage = machine.open();
   const fill = (from: number, to: number): void => {
-    for (let i = from; i < to; i += 1) storage.partitions.ensure(id).append(one(`${i}`.padEnd(300, ".")));
+    for (let i = from; i < to; i += 1) storage.partitions.ensure(partitionId).append(one(`${i}`.padEnd(300, ".")));
   };
   fill(0, 150);
   t.equal(storage.lastCheckpoint, undefined);
   await machine.checkpoint(storage, 150);
-  const sizeBytes = storage.partitions.ensure(id).sizeBytes;
+  const sizeBytes = storage.partitions.ensure(partitionId).sizeBytes;
   fill(150, 700);
   storage.partitions.ensure({ topicId: "later", partition: 0 }).append(one("x"));
   for (let life = 0; life < 3; life += 1) {
     machine.powerFailure();
     storage = machine.open();
-    const log = storage.partitions.find(id);
+    const log = storage.partitions.find(partitionId);
     t.equal(log?.logEndOffset, 150);
     t.equal(log?.sizeBytes, sizeBytes);
     t.equal(log?.recordCount, 150);
     t.equal(storage.partitions.find({ topicId: "later", partition: 0 }), undefined);
     fill(150, 400 + life);
-    t.strictSame(offsetsOf(readAll(storage.partitions.ensure(id))), range(0, 400 + life));
+    t.strictSame(offsetsOf(readAll(storage.partitions.ensure(partitionId))), range(0, 400 + life));
   }
   await machine.checkpoint(storage, 402);
   machine.powerFailure();
-  t.strictSame(offsetsOf(readAll(machine.open().partitions.ensure(id))), range(0, 402));
+  t.strictSame(offsetsOf(readAll(machine.open().partitions.ensure(partitionId))), range(0, 402));
 });
 
 t.test("nextOffset() finds each priority in order, alone or mixed", async (t) => {
-  const machine = new Machine();
+  const machine = new StorageMachine();
   const storage = machine.open();
   const random = createSeededRandom(7);
-  const log = storage.partitions.ensure(id);
+  const log = storage.partitions.ensure(partitionId);
   const priorities: Priority[] = [];
   for (let i = 0; i < 1500; i += 1) {
     // Long stretches of normal records with rare others: whole segments without a priority.
@@ -242,11 +168,11 @@ t.test("nextOffset() finds each priority in order, alone or mixed", async (t) =>
   check(log);
   await machine.checkpoint(storage);
   machine.powerFailure();
-  check(machine.open().partitions.ensure(id));
+  check(machine.open().partitions.ensure(partitionId));
 });
 
 t.test("control records have no priority", (t) => {
-  const log = new Machine().open().partitions.ensure(id);
+  const log = new StorageMachine().open().partitions.ensure(partitionId);
   const builder = new RecordBatchBuilder({ timestampMs: startMs, isControl: true });
   builder.append({ value: "internal" });
   log.append(builder.finish());
@@ -257,7 +183,7 @@ t.test("control records have no priority", (t) => {
 });
 
 t.test("offsetForTimestamp() is right when the clock goes back", (t) => {
-  const log = new Machine().open().partitions.ensure(id);
+  const log = new StorageMachine().open().partitions.ensure(partitionId);
   const random = createSeededRandom(3);
   const times = Array.from({ length: 600 }, (_, i) => startMs + i * 10 - Math.floor(random.fraction() * 300));
   for (const time of times) log.append(one("v".repeat(200), undefined, time));
@@ -269,7 +195,7 @@ t.test("offsetForTimestamp() is right when the clock goes back", (t) => {
 });
 
 t.test("append() takes another time for a batch when told", (t) => {
-  const log = new Machine().open().partitions.ensure(id);
+  const log = new StorageMachine().open().partitions.ensure(partitionId);
   log.append(batchOf([{ value: "a" }, { value: "b", timestampMs: startMs + 5 }]), startMs + 1000);
   const [batch] = log.read({ offset: 0, maxBytes: 1 });
   t.strictSame([batch?.firstTimestampMs, batch?.maxTimestampMs], [startMs + 1000, startMs + 1005]);
@@ -277,9 +203,9 @@ t.test("append() takes another time for a batch when told", (t) => {
 });
 
 t.test("retention keeps the active segment and everything that has not expired", async (t) => {
-  const machine = new Machine();
+  const machine = new StorageMachine();
   const storage = machine.open();
-  const log = storage.partitions.ensure(id);
+  const log = storage.partitions.ensure(partitionId);
   const policy = (nowMs: number, retentionMs: number, retentionBytes = 0) => ({ nowMs, retentionMs, retentionBytes });
   t.equal(log.retentionOffset(policy(startMs, 1)), 0, "nothing there");
   for (let i = 0; i < 1000; i += 1) log.append(one("v".repeat(200), undefined, startMs + i));
@@ -303,13 +229,13 @@ t.test("retention keeps the active segment and everything that has not expired",
   t.equal(log.append(one("next")), 1000);
   await machine.checkpoint(storage);
   machine.powerFailure();
-  t.strictSame(offsetsOf(readAll(machine.open().partitions.ensure(id))), [1000]);
+  t.strictSame(offsetsOf(readAll(machine.open().partitions.ensure(partitionId))), [1000]);
 });
 
 t.test("trimTo() inside a segment, and files that go with the next checkpoint but one", async (t) => {
-  const machine = new Machine();
+  const machine = new StorageMachine();
   const storage = machine.open();
-  const log = storage.partitions.ensure(id);
+  const log = storage.partitions.ensure(partitionId);
   for (let i = 0; i < 600; i += 1) log.append(one("v".repeat(200)));
   await machine.checkpoint(storage, 1);
   const files = (): number => machine.disk.list("data/shards/3/topics/t1/0").length;
@@ -324,42 +250,42 @@ t.test("trimTo() inside a segment, and files that go with the next checkpoint bu
   t.equal(files(), before, "still there: the last checkpoint names them");
   machine.powerFailure();
   const reopened = machine.open();
-  t.equal(reopened.partitions.ensure(id).logStartOffset, 0);
-  t.equal(readAll(reopened.partitions.ensure(id)).length, 600);
-  reopened.partitions.ensure(id).trimTo(333);
+  t.equal(reopened.partitions.ensure(partitionId).logStartOffset, 0);
+  t.equal(readAll(reopened.partitions.ensure(partitionId)).length, 600);
+  reopened.partitions.ensure(partitionId).trimTo(333);
   await machine.checkpoint(reopened, 2);
   t.ok(files() < before);
   machine.powerFailure();
-  t.strictSame(offsetsOf(readAll(machine.open().partitions.ensure(id))), range(333, 600));
+  t.strictSame(offsetsOf(readAll(machine.open().partitions.ensure(partitionId))), range(333, 600));
 });
 
 t.test("deleting a partition, and one with the same id again", async (t) => {
-  const machine = new Machine();
+  const machine = new StorageMachine();
   const storage = machine.open();
-  for (let i = 0; i < 300; i += 1) storage.partitions.ensure(id).append(one("v".repeat(200)));
+  for (let i = 0; i < 300; i += 1) storage.partitions.ensure(partitionId).append(one("v".repeat(200)));
   storage.partitions.ensure({ topicId: "other", partition: 5 }).append(one("stays"));
   await machine.checkpoint(storage, 1);
-  storage.partitions.delete(id);
-  storage.partitions.delete(id);
-  t.equal(storage.partitions.find(id), undefined);
+  storage.partitions.delete(partitionId);
+  storage.partitions.delete(partitionId);
+  t.equal(storage.partitions.find(partitionId), undefined);
   t.strictSame(storage.partitions.list(), [{ topicId: "other", partition: 5 }]);
   machine.powerFailure();
   const again = machine.open();
-  t.equal(again.partitions.find(id)?.logEndOffset, 300, "not without a checkpoint");
-  again.partitions.delete(id);
-  again.partitions.ensure(id).append(one("anew"));
+  t.equal(again.partitions.find(partitionId)?.logEndOffset, 300, "not without a checkpoint");
+  again.partitions.delete(partitionId);
+  again.partitions.ensure(partitionId).append(one("anew"));
   await machine.checkpoint(again, 2);
-  t.strictSame(readAll(again.partitions.ensure(id)), [{ offset: 0, value: "anew" }]);
-  again.partitions.delete(id);
+  t.strictSame(readAll(again.partitions.ensure(partitionId)), [{ offset: 0, value: "anew" }]);
+  again.partitions.delete(partitionId);
   await machine.checkpoint(again, 3);
   t.strictSame(machine.disk.list("data/shards/3/topics"), ["other"]);
 });
 
 t.test("resetTo() and appendPlaced() rebuild a log elsewhere, gaps and all", async (t) => {
-  const storage = new Machine().open();
-  const source = storage.partitions.ensure(id);
+  const storage = new StorageMachine().open();
+  const source = storage.partitions.ensure(partitionId);
   for (let i = 0; i < 50; i += 1) source.append(one(`${i}`));
-  const copy = storage.partitions.ensure({ ...id, partition: 1 });
+  const copy = storage.partitions.ensure({ ...partitionId, partition: 1 });
   copy.append(one("old"));
   copy.resetTo(10);
   for (const offset of [10, 11, 20, 49]) {
@@ -385,7 +311,7 @@ t.test("resetTo() and appendPlaced() rebuild a log elsewhere, gaps and all", asy
 });
 
 t.test("compressed batches", (t) => {
-  const log = new Machine().open().partitions.ensure(id);
+  const log = new StorageMachine().open().partitions.ensure(partitionId);
   for (const compression of ["zstd", "gzip", "none"] as const) {
     log.append(
       batchOf(
@@ -411,9 +337,9 @@ t.test("compressed batches", (t) => {
 });
 
 t.test("a full disk loses nothing that was appended", async (t) => {
-  const machine = new Machine();
+  const machine = new StorageMachine();
   const storage = machine.open();
-  const log = storage.partitions.ensure(id);
+  const log = storage.partitions.ensure(partitionId);
   log.append(one("x".repeat(140_000)));
   await machine.checkpoint(storage, 1);
   machine.disk.setCapacity(0);
@@ -426,13 +352,13 @@ t.test("a full disk loses nothing that was appended", async (t) => {
   t.equal(storage.isDiskFull, false);
   t.equal(storage.unwrittenBytes, 0);
   machine.powerFailure();
-  t.equal(readAll(machine.open().partitions.ensure(id)).length, 2001);
+  t.equal(readAll(machine.open().partitions.ensure(partitionId)).length, 2001);
 });
 
 t.test("a sync error ends checkpoints for good; the last good one is what a restart finds", async (t) => {
-  const machine = new Machine();
+  const machine = new StorageMachine();
   const storage = machine.open();
-  const log = storage.partitions.ensure(id);
+  const log = storage.partitions.ensure(partitionId);
   log.append(one("a"));
   await machine.checkpoint(storage, 1);
   log.append(one("b"));
@@ -442,14 +368,14 @@ t.test("a sync error ends checkpoints for good; the last good one is what a rest
   machine.powerFailure();
   const again = machine.open();
   t.equal(again.lastCheckpoint?.index, 1);
-  t.equal(again.partitions.ensure(id).logEndOffset, 1);
+  t.equal(again.partitions.ensure(partitionId).logEndOffset, 1);
 });
 
 t.test("damage", async (t) => {
-  const prepare = async (): Promise<{ machine: Machine; path: string; position: (text: string) => number }> => {
-    const machine = new Machine();
+  const prepare = async (): Promise<{ machine: StorageMachine; path: string; position: (text: string) => number }> => {
+    const machine = new StorageMachine();
     const storage = machine.open({ ...smallLimits, segmentBytes: 1e6 });
-    const log = storage.partitions.ensure(id);
+    const log = storage.partitions.ensure(partitionId);
     for (let i = 0; i < 400; i += 1) log.append(one(`<${i}>${"v".repeat(100)}`, i % 2 === 0 ? 2 : 1));
     await machine.checkpoint(storage, 1);
     machine.powerFailure();
@@ -462,7 +388,7 @@ t.test("damage", async (t) => {
   await t.test("in a body is named, not served, and the rest can be read", async (t) => {
     const { machine, path, position } = await prepare();
     machine.disk.flipBit(path, position("<200>"), 0);
-    const log = machine.open().partitions.ensure(id);
+    const log = machine.open().partitions.ensure(partitionId);
     const before = log.read({ offset: 150, maxBytes: 1e6 });
     t.equal(before.at(-1)?.lastOffset, 199);
     let damage: unknown;
@@ -472,7 +398,7 @@ t.test("damage", async (t) => {
       damage = error;
     }
     t.type(damage, PartitionDamagedError);
-    t.match(damage, { partition: id, damage: { fromOffset: 200 } });
+    t.match(damage, { partition: partitionId, damage: { fromOffset: 200 } });
     t.match(
       (damage as Error).message,
       /Cannot read partition 0 of topic id "t1" from offset 200: .* damaged at position \d+/,
@@ -489,7 +415,7 @@ t.test("damage", async (t) => {
     machine.disk.flipBit(path, position("<100>") - 40, 3);
     const file = machine.disk.open(path, "read-write");
     file.truncate(position("<300>"));
-    const log = machine.open().partitions.ensure(id);
+    const log = machine.open().partitions.ensure(partitionId);
     t.throws(() => log.read({ offset: 100, maxBytes: 1 }), PartitionDamagedError);
     t.equal(log.read({ offset: 150, maxBytes: 1 })[0]?.baseOffset, 150);
     t.throws(() => log.read({ offset: 350, maxBytes: 1 }), PartitionDamagedError);
@@ -498,10 +424,10 @@ t.test("damage", async (t) => {
   });
 
   await t.test("of an index costs nothing but time", async (t) => {
-    const machine = new Machine();
+    const machine = new StorageMachine();
     const storage = machine.open({ segmentBytes: 1e7 });
     for (let i = 0; i < 4000; i += 1)
-      storage.partitions.ensure(id).append(one(`${i}`.padEnd(200), (i % 5) as Priority));
+      storage.partitions.ensure(partitionId).append(one(`${i}`.padEnd(200), (i % 5) as Priority));
     await machine.checkpoint(storage, 1);
     const name = machine.disk.list("data/shards/3/topics/t1/0").find((file) => file.endsWith(".index"));
     for (const harm of ["flip", "cut", "gone"] as const) {
@@ -510,7 +436,7 @@ t.test("damage", async (t) => {
       else if (harm === "cut") machine.disk.open(path, "read-write").truncate(64);
       else machine.disk.remove(path);
       machine.disk.killProcess();
-      const log = machine.open().partitions.ensure(id);
+      const log = machine.open().partitions.ensure(partitionId);
       t.equal(readAll(log).length, 4000);
       t.equal(log.nextOffset(3, 2000), 2003);
       t.equal(log.findBatch(3210)?.baseOffset, 3210);

@@ -1,9 +1,10 @@
-import { type BatchView, CorruptBatchError, type RecordBatch } from "../../model/record-batch.ts";
+import { type BatchView, CorruptBatchError } from "../../model/record-batch.ts";
 import { filterBatch } from "../../model/record-batch-filter.ts";
 import { RecordCursor } from "../../model/record-cursor.ts";
 import type { CompactionOptions, CompactionResult } from "../../service/partition-log.ts";
 import { emptySegment, type FilePartitionLog } from "./file-partition-log.ts";
-import { Segment, SegmentDamagedError } from "./segment.ts";
+import { Segment } from "./segment.ts";
+import { SegmentDamagedError } from "./segment-cursor.ts";
 
 /**
  * Keeps the newest record per key. First the keys of the segments written since the last run are gathered, as many as
@@ -12,12 +13,13 @@ import { Segment, SegmentDamagedError } from "./segment.ts";
  * one step, and their files stay until the next checkpoint: a crash at any moment leaves the one or the other.
  *
  * A tombstone goes in a later run than the one that took what it deletes, and not before its time. A segment with
- * damage is left alone, as are the keys in it.
+ * damage is left as it is, and so is every tombstone behind it: what it deletes may be in there.
  */
 interface Plan {
   readonly newestByKey: ReadonlyMap<string, number>;
   /** Below this, the keys are known. */
   readonly upToOffset: number;
+  readonly hasDamage: boolean;
 }
 
 const sliceBatches = 256;
@@ -26,17 +28,22 @@ export async function compactPartition(log: FilePartitionLog, options: Compactio
   const closed = log.segments.slice(0, -1);
   const plan = await gatherKeys(log, closed);
   const cleanBefore = log.compactedTo;
+  let { hasDamage } = plan;
   const isKept = (record: RecordCursor): boolean => {
     if (!record.hasKey) return true;
     const newest = plan.newestByKey.get(keyOf(record));
     if (newest !== undefined && newest > record.offset) return false;
     const isOver = record.timestampMs + options.deleteRetentionMs <= options.nowMs;
-    return !(record.isTombstone && isOver && record.offset < cleanBefore);
+    return !(record.isTombstone && isOver && record.offset < cleanBefore && !hasDamage);
   };
   let recordsRemoved = 0;
   let bytesFreed = 0;
   for (const group of groupSegments(log, closed, plan.upToOffset)) {
     const result = await rewrite(log, group, isKept);
+    if (result === "damaged") {
+      hasDamage = true;
+      continue;
+    }
     recordsRemoved += result.recordsRemoved;
     bytesFreed += result.bytesFreed;
   }
@@ -47,17 +54,19 @@ export async function compactPartition(log: FilePartitionLog, options: Compactio
 async function gatherKeys(log: FilePartitionLog, closed: readonly Segment[]): Promise<Plan> {
   const newestByKey = new Map<string, number>();
   let upToOffset = log.compactedTo;
+  let hasDamage = false;
   for (const segment of closed) {
     if (segment.nextOffset <= log.compactedTo) continue;
     const hasRoom = newestByKey.size < log.owner.limits.compactionKeysMax;
     if (!hasRoom) break;
-    await forEachBatch(log, segment, (batch) => {
+    const isWhole = await forEachBatch(log, segment, (batch) => {
       const record = new RecordCursor(batch);
       while (record.next()) if (record.hasKey) newestByKey.set(keyOf(record), record.offset);
     });
+    hasDamage ||= !isWhole;
     upToOffset = segment.nextOffset;
   }
-  return { newestByKey, upToOffset };
+  return { newestByKey, upToOffset, hasDamage };
 }
 
 /** Neighbours whose sizes together fit into one segment are written into one. */
@@ -83,7 +92,7 @@ async function rewrite(
   log: FilePartitionLog,
   sources: readonly Segment[],
   isKept: (record: RecordCursor) => boolean,
-): Promise<CompactionResult> {
+): Promise<CompactionResult | "damaged"> {
   const [first] = sources;
   const nothing = { recordsRemoved: 0, bytesFreed: 0 };
   if (first === undefined || log.isDeleted) return nothing;
@@ -93,22 +102,20 @@ async function rewrite(
   });
   let sourceBytes = 0;
   let sourceRecords = 0;
-  try {
-    for (const source of sources) {
-      sourceBytes += source.sizeBytes;
-      sourceRecords += source.recordCount;
-      await forEachBatch(log, source, (batch) => {
-        const kept = batch.isControl ? batch : filterBatch(batch, isKept);
-        if (kept !== undefined) target.append(withoutView(kept), undefined);
-      });
-      target.coverUpTo(source.nextOffset);
+  for (const source of sources) {
+    sourceBytes += source.sizeBytes;
+    sourceRecords += source.recordCount;
+    const isWhole = await forEachBatch(log, source, (batch) => {
+      const kept = batch.isControl ? batch : filterBatch(batch, isKept);
+      if (kept !== undefined) target.append(kept, undefined);
+    });
+    if (!isWhole) {
+      owner.discard(target);
+      return "damaged";
     }
-    target.tryFlush();
-  } catch (error) {
-    owner.discard(target);
-    if (error instanceof SegmentDamagedError || error instanceof CorruptBatchError) return nothing;
-    throw error;
+    target.coverUpTo(source.nextOffset);
   }
+  target.tryFlush();
   const isBetter = target.recordCount < sourceRecords || sources.length > 1;
   const isWritten = target.unwrittenBytes === 0;
   const isDone = isBetter && isWritten && log.replaceCompacted(sources, target.recordCount > 0 ? [target] : []);
@@ -120,19 +127,25 @@ async function rewrite(
   return { recordsRemoved: sourceRecords - target.recordCount, bytesFreed: sourceBytes - target.sizeBytes };
 }
 
-/** @throws SegmentDamagedError */
-async function forEachBatch(log: FilePartitionLog, segment: Segment, visit: (batch: BatchView) => void): Promise<void> {
-  const cursor = segment.cursorAtGranule(0, 1024 * 1024);
-  let count = 0;
-  for (let batch = cursor.next(); batch !== undefined; batch = cursor.next()) {
-    visit(batch);
-    count += 1;
-    if (count % sliceBatches === 0) await log.owner.pause();
+/** False when damage ended it early. */
+async function forEachBatch(
+  log: FilePartitionLog,
+  segment: Segment,
+  visit: (batch: BatchView) => void,
+): Promise<boolean> {
+  try {
+    const cursor = segment.cursorAtGranule(0, 1024 * 1024);
+    let count = 0;
+    for (let batch = cursor.next(); batch !== undefined; batch = cursor.next()) {
+      visit(batch);
+      count += 1;
+      if (count % sliceBatches === 0) await log.owner.pause();
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof SegmentDamagedError || error instanceof CorruptBatchError) return false;
+    throw error;
   }
-}
-
-function withoutView(batch: RecordBatch): RecordBatch {
-  return { header: batch.header, body: batch.body };
 }
 
 /** Keys are bytes: latin1 keeps each as one character. */

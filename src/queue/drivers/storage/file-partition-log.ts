@@ -13,7 +13,8 @@ import {
   type RetentionPolicy,
 } from "../../service/partition-log.ts";
 import { compactPartition } from "./compaction.ts";
-import { Segment, type SegmentCursor, SegmentDamagedError, type SegmentState } from "./segment.ts";
+import { Segment, type SegmentState } from "./segment.ts";
+import { type SegmentCursor, SegmentDamagedError } from "./segment-cursor.ts";
 import type { StorageContext } from "./storage-context.ts";
 
 /**
