@@ -57,6 +57,8 @@ export interface Capability {
 /** Set on an entry that comes from posted manifests inside the inventory of a cluster (the gate with a cluster). */
 export interface Originated {
   readonly origin?: "manifest" | "cluster" | undefined;
+  /** The posted object it was read from, with its file, line and annotations. */
+  readonly object?: ObjectRef | undefined;
 }
 
 export interface ObjectRef {
@@ -156,7 +158,7 @@ export interface ComponentVersion {
   readonly node?: string | undefined;
 }
 
-export interface ComponentFlags {
+export interface ComponentFlags extends Originated {
   readonly component: string;
   readonly node?: string | undefined;
   /** Flag with its dashes → value as written. */

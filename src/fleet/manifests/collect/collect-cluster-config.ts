@@ -9,7 +9,7 @@ import { UsageTally } from "./usage-tally.ts";
 export class WebhookCollector implements Collector {
   readonly #webhooks: Webhook[] = [];
 
-  add({ group, version, kind, name, root }: ManifestObject): void {
+  add({ group, version, kind, name, root }: ManifestObject, ref: ObjectRef): void {
     if (group !== "admissionregistration.k8s.io") return;
     const type =
       kind === "ValidatingWebhookConfiguration"
@@ -19,7 +19,7 @@ export class WebhookCollector implements Collector {
           : undefined;
     if (type === undefined) return;
     for (const webhook of root.maps("webhooks"))
-      this.#webhooks.push(readWebhook({ kind: type, name }, webhook, version));
+      this.#webhooks.push(readWebhook({ kind: type, name, object: ref }, webhook, version));
   }
 
   contribute(): Partial<Inventory> {
@@ -27,7 +27,7 @@ export class WebhookCollector implements Collector {
   }
 }
 
-function readWebhook(owner: Pick<Webhook, "kind" | "name">, webhook: ManifestMap, version: string): Webhook {
+function readWebhook(owner: Pick<Webhook, "kind" | "name" | "object">, webhook: ManifestMap, version: string): Webhook {
   const service = webhook.at("clientConfig", "service");
   const serviceName = service?.text("name");
   const own = webhook.text("name");
@@ -114,11 +114,11 @@ export class NamespaceCollector implements Collector {
 export class GitopsCollector implements Collector {
   readonly #charts: GitopsChart[] = [];
 
-  add(object: ManifestObject): void {
+  add(object: ManifestObject, ref: ObjectRef): void {
     const { group, kind, root } = object;
     const spec = root.map("spec");
     if (spec === undefined) return;
-    if (group === "argoproj.io" && kind === "Application") this.#addArgo(object, spec);
+    if (group === "argoproj.io" && kind === "Application") this.#addArgo(object, spec, ref);
     else if (group === "helm.toolkit.fluxcd.io" && kind === "HelmRelease") {
       const chart = spec.at("chart", "spec");
       this.#add(object, {
@@ -126,6 +126,7 @@ export class GitopsCollector implements Collector {
         chart: chart?.text("chart"),
         version: chart?.text("version"),
         target: spec.text("targetNamespace"),
+        ref,
       });
     } else if (group === "helm.cattle.io" && kind === "HelmChart") {
       this.#add(object, {
@@ -134,6 +135,7 @@ export class GitopsCollector implements Collector {
         version: spec.text("version"),
         repo: spec.text("repo"),
         target: spec.text("targetNamespace"),
+        ref,
       });
     }
   }
@@ -142,12 +144,19 @@ export class GitopsCollector implements Collector {
     return { gitopsCharts: this.#charts };
   }
 
-  #addArgo(object: ManifestObject, spec: ManifestMap): void {
+  #addArgo(object: ManifestObject, spec: ManifestMap, ref: ObjectRef): void {
     const target = spec.map("destination")?.text("namespace");
     const single = spec.map("source");
     for (const source of single === undefined ? spec.maps("sources") : [single]) {
       const version = source.text("targetRevision");
-      this.#add(object, { tool: "argocd", chart: source.text("chart"), version, repo: source.text("repoURL"), target });
+      this.#add(object, {
+        tool: "argocd",
+        chart: source.text("chart"),
+        version,
+        repo: source.text("repoURL"),
+        target,
+        ref,
+      });
     }
   }
 
@@ -160,6 +169,7 @@ export class GitopsCollector implements Collector {
       tool,
       name,
       namespace,
+      object: found.ref,
       chart,
       ...(target === undefined ? {} : { target }),
       ...(version === undefined ? {} : { version }),
@@ -174,4 +184,5 @@ interface FoundChart {
   readonly version: string | undefined;
   readonly repo?: string | undefined;
   readonly target: string | undefined;
+  readonly ref: ObjectRef;
 }

@@ -70,20 +70,21 @@ export class ComponentCollector implements Collector {
         kind,
         ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
         name: ref.name,
+        object: ref,
         ...(plugins.length === 0 ? {} : { plugins }),
       });
     }
     if (kind === "KubeProxyConfiguration" && root.text("mode") === "ipvs") this.#ipvs.add("kube-proxy-ipvs", ref);
-    if (kind === "ClusterConfiguration") this.#addExtraArguments(root);
+    if (kind === "ClusterConfiguration") this.#addExtraArguments(root, ref);
     const component =
       kind === "KubeletConfiguration" ? "kubelet" : kind === "KubeProxyConfiguration" ? "kube-proxy" : undefined;
     const featureGates = Object.fromEntries(textsOf(root.map("featureGates")));
     if (component !== undefined && Object.keys(featureGates).length > 0)
-      this.#flags.push({ component, flags: {}, featureGates });
+      this.#flags.push({ component, object: ref, flags: {}, featureGates });
   }
 
   /** A mapping up to v1beta3, a list of names and values from v1beta4 on. */
-  #addExtraArguments(root: ManifestMap): void {
+  #addExtraArguments(root: ManifestMap, ref: ObjectRef): void {
     for (const [field, component] of kubeadmComponents) {
       const given = root.map(field)?.fields.get("extraArgs");
       const pairs = isMap(given)
@@ -95,7 +96,7 @@ export class ComponentCollector implements Collector {
       for (const [name, value] of pairs) if (name !== "") flags[`--${name}`] = value;
       if (Object.keys(flags).length === 0) continue;
       const { "--feature-gates": gates, ...others } = flags;
-      this.#flags.push({ component, flags: others, featureGates: gatesOf(gates) });
+      this.#flags.push({ component, object: ref, flags: others, featureGates: gatesOf(gates) });
     }
   }
 }

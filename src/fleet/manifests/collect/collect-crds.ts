@@ -1,4 +1,4 @@
-import type { CrdVersion, CustomResourceDefinition, Inventory } from "../../model/inventory.ts";
+import type { CrdVersion, CustomResourceDefinition, Inventory, ObjectRef } from "../../model/inventory.ts";
 import type { ManifestMap } from "../manifest-node.ts";
 import type { ManifestObject } from "../manifest-object.ts";
 import type { Collector } from "./collector.ts";
@@ -7,7 +7,7 @@ import type { Collector } from "./collector.ts";
 export class CrdCollector implements Collector {
   readonly #crds = new Map<string, CustomResourceDefinition>();
 
-  add({ group, kind, root }: ManifestObject): void {
+  add({ group, kind, root }: ManifestObject, ref: ObjectRef): void {
     if (group !== "apiextensions.k8s.io" || kind !== "CustomResourceDefinition") return;
     const spec = root.map("spec");
     const owner = spec?.text("group");
@@ -16,7 +16,13 @@ export class CrdCollector implements Collector {
     const plural = names?.text("plural");
     if (spec === undefined || owner === undefined || ownKind === undefined || plural === undefined) return;
     // A later document replaces an earlier one, as applying them in order would.
-    this.#crds.set(`${plural}.${owner}`, { group: owner, kind: ownKind, plural, versions: versionsOf(spec) });
+    this.#crds.set(`${plural}.${owner}`, {
+      group: owner,
+      kind: ownKind,
+      plural,
+      versions: versionsOf(spec),
+      object: ref,
+    });
   }
 
   contribute(): Partial<Inventory> {

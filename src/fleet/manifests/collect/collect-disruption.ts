@@ -2,7 +2,7 @@
  * Disruption budgets against the workloads of the same stream. Manifests do not tell how many pods run, so a budget is
  * reported only where its bounds rule out every eviction, or where they do so for the replicas its workload asks for.
  */
-import type { DisruptionBudget, Inventory } from "../../model/inventory.ts";
+import type { DisruptionBudget, Inventory, ObjectRef } from "../../model/inventory.ts";
 import type { ManifestObject } from "../manifest-object.ts";
 import { labelsOf, textsOf } from "../object-facts.ts";
 import type { Collector } from "./collector.ts";
@@ -10,6 +10,7 @@ import type { Collector } from "./collector.ts";
 interface Budget {
   readonly namespace: string;
   readonly name: string;
+  readonly object: ObjectRef;
   readonly minAvailable: string | undefined;
   readonly maxUnavailable: string | undefined;
   /** Undefined when its selector cannot be followed here. */
@@ -30,7 +31,7 @@ export class DisruptionCollector implements Collector {
   readonly #budgets: Budget[] = [];
   readonly #workloads: Workload[] = [];
 
-  add({ group, version, kind, namespace, name, root }: ManifestObject): void {
+  add({ group, version, kind, namespace, name, root }: ManifestObject, ref: ObjectRef): void {
     const spec = root.map("spec");
     if (spec === undefined) return;
     if (group === "policy" && kind === "PodDisruptionBudget") {
@@ -40,6 +41,7 @@ export class DisruptionCollector implements Collector {
       this.#budgets.push({
         namespace,
         name,
+        object: ref,
         minAvailable: spec.text("minAvailable"),
         maxUnavailable: spec.text("maxUnavailable"),
         labels: hasExpressions ? undefined : labels,
@@ -91,10 +93,11 @@ interface Assessment {
 }
 
 function describe(budget: Budget, found: Assessment | undefined, overlaps: readonly string[]): DisruptionBudget {
-  const { namespace, name, minAvailable, maxUnavailable } = budget;
+  const { namespace, name, object, minAvailable, maxUnavailable } = budget;
   return {
     namespace,
     name,
+    object,
     // Without a count nothing is claimed about evictions.
     expectedPods: found?.expectedPods ?? 0,
     disruptionsAllowed: found?.disruptionsAllowed ?? 1,

@@ -5,6 +5,7 @@ import type { KnowledgeBase } from "../../model/knowledge-base.ts";
 import type { ManifestMap } from "../manifest-node.ts";
 import type { ManifestObject } from "../manifest-object.ts";
 import {
+  type ContainerFacts,
   containersOf,
   labelsOf,
   parseFeatureGates,
@@ -102,7 +103,7 @@ export class WorkloadCollector implements Collector {
       if (this.#addImage(container.image, object, ref)) recognized += 1;
       const registry = container.image === "" ? undefined : registryOf(container.image);
       if (registry !== undefined && this.#frozenRegistries.has(registry)) registries.add(registry);
-      this.#addFlags(object, container.name, container.words);
+      this.#addFlags(object, container, ref);
     }
     for (const registry of registries) this.#registries.add(registry, ref);
     this.#addVolumes(volumeSourcesOf(spec), ref);
@@ -163,15 +164,16 @@ export class WorkloadCollector implements Collector {
     if (plugin !== undefined) this.#provisioners.add(plugin, ref);
   }
 
-  #addFlags({ kind, namespace, root }: ManifestObject, container: string, words: readonly string[]): void {
-    if (!controlPlaneComponents.has(container) || namespace !== systemNamespace) return;
+  #addFlags({ kind, namespace, root }: ManifestObject, { name, words }: ContainerFacts, ref: ObjectRef): void {
+    if (!controlPlaneComponents.has(name) || namespace !== systemNamespace) return;
     if (kind !== "Pod" && kind !== "DaemonSet") return;
     const flags = parseFlags(words);
     if (Object.keys(flags).length === 0) return;
     const node = root.map("spec")?.text("nodeName");
     const { "--feature-gates": gates, ...others } = flags;
     this.#flags.push({
-      component: container,
+      component: name,
+      object: ref,
       ...(node === undefined ? {} : { node }),
       flags: others,
       featureGates: parseFeatureGates(gates),

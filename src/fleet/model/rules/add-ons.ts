@@ -317,7 +317,14 @@ function gitopsAddOns(inventory: Inventory, index: KnowledgeBaseIndex): AddOnUsa
     const { name, namespace, origin } = chart;
     const target = chart.target ?? namespace;
     return [
-      { id: addOn.id, version: "", namespaces: [target], source: "chart", origin, objects: [{ namespace, name }] },
+      {
+        id: addOn.id,
+        version: "",
+        namespaces: [target],
+        source: "chart",
+        origin,
+        objects: [chart.object ?? { namespace, name }],
+      },
     ];
   });
 }

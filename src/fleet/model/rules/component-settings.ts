@@ -254,11 +254,15 @@ function splitList(text: string | undefined): string[] {
 }
 
 function componentEvidence(component: string, users: readonly ComponentFlags[]): Evidence {
-  return evidenceOfObjects(sortedUnique(users.map(({ node }) => node ?? component)).map((name) => ({ name })));
+  const posted = users.flatMap(({ object }) => (object === undefined ? [] : [object]));
+  const seen = users.filter(({ object }) => object === undefined).map(({ node }) => node ?? component);
+  return evidenceOfObjects([...posted, ...sortedUnique(seen).map((name) => ({ name }))], {
+    isFromManifest: posted.length > 0,
+  });
 }
 
 function configEvidence(context: RuleContext, configs: readonly ComponentConfig[]): Evidence {
-  const objects = configs.map(({ namespace, name, kind }) => ({ namespace, name: name ?? kind }));
+  const objects = configs.map(({ namespace, name, kind, object }) => object ?? { namespace, name: name ?? kind });
   return evidenceOfObjects(objects, { isFromManifest: configs.some((config) => isManifestEntry(context, config)) });
 }
 

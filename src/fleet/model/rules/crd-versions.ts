@@ -159,7 +159,9 @@ function describeOthers(usable: readonly CrdVersion[], preferred: CrdVersion): s
 }
 
 function crdEvidence(context: RuleContext, crd: CustomResourceDefinition): Evidence {
-  return evidenceOfObjects([{ name: `${crd.plural}.${crd.group}` }], { isFromManifest: isManifestEntry(context, crd) });
+  return evidenceOfObjects([crd.object ?? { name: `${crd.plural}.${crd.group}` }], {
+    isFromManifest: isManifestEntry(context, crd),
+  });
 }
 
 const crdCitation =

@@ -34,7 +34,9 @@ function emitZero(context: RuleContext, budget: DisruptionBudget, emit: Emit): v
       ? "Allow at least one disruption (`maxUnavailable: 1`), and run more than one replica."
       : "Bring the pods back to health before nodes are drained.",
     citations,
-    evidence: evidenceOfObjects([{ namespace, name }], { isFromManifest: isManifestEntry(context, budget) }),
+    evidence: evidenceOfObjects([budget.object ?? { namespace, name }], {
+      isFromManifest: isManifestEntry(context, budget),
+    }),
   });
 }
 
@@ -68,7 +70,7 @@ function emitOverlap(
     remediation: "Give each pod one budget only.",
     citations,
     evidence: evidenceOfObjects(
-      names.map((name) => ({ namespace, name })),
+      names.map((name) => budgets.find((budget) => budget.name === name)?.object ?? { namespace, name }),
       {
         isFromManifest: budgets.some((budget) => isManifestEntry(context, budget)),
       },

@@ -110,5 +110,7 @@ function serviceText({ service }: Webhook): string {
 }
 
 function webhookEvidence(context: RuleContext, webhook: Webhook): ReturnType<typeof evidenceOfObjects> {
-  return evidenceOfObjects([{ name: webhook.name }], { isFromManifest: isManifestEntry(context, webhook) });
+  return evidenceOfObjects([webhook.object ?? { name: webhook.name }], {
+    isFromManifest: isManifestEntry(context, webhook),
+  });
 }
