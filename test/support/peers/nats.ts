@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AckPolicy, connect, DeliverPolicy, type NatsConnection, StorageType } from "nats";
-import { findFreePort, startPeer } from "./peer-process.ts";
+import { findFreePort } from "../postgres-server.ts";
+import { startPeer } from "./peer-process.ts";
 
 export interface NatsPeer extends AsyncDisposable {
   readonly connection: NatsConnection;

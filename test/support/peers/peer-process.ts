@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep } from "../../../src/platform/time/clock.ts";
@@ -17,15 +17,6 @@ export interface PeerCommand {
   readonly env?: Readonly<Record<string, string>>;
   readonly port: number;
   readonly startTimeoutMs?: number;
-}
-
-export async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
 }
 
 export async function startPeer(describe: (folder: string) => PeerCommand): Promise<PeerProcess> {

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import { sleep } from "../../../src/platform/time/clock.ts";
-import { findFreePort, startPeer } from "./peer-process.ts";
+import { findFreePort } from "../postgres-server.ts";
+import { startPeer } from "./peer-process.ts";
 
 export interface RabbitPeer extends AsyncDisposable {
   readonly connection: ChannelModel;

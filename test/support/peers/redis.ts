@@ -1,29 +1,26 @@
 import { createClient } from "@redis/client";
-import { findFreePort, startPeer } from "./peer-process.ts";
+import { startRedis } from "../redis-server.ts";
 
 export interface RedisPeer extends AsyncDisposable {
   readonly client: ReturnType<typeof createRedisClient>;
   readonly port: number;
-  readonly pid: number;
 }
 
 /** Redis with its append-only file synced before each answer (`always`) or once a second. */
-export async function startRedis(appendSync: "always" | "everysec"): Promise<RedisPeer> {
-  const port = await findFreePort();
-  const server = await startPeer((folder) => ({
-    command: "redis-server",
-    args: [
-      ...["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""],
-      ...["--appendonly", "yes", "--appendfsync", appendSync, "--maxmemory-policy", "noeviction"],
-    ],
-    port,
-  }));
-  const client = createRedisClient(port);
+export async function startRedisPeer(appendSync: "always" | "everysec"): Promise<RedisPeer> {
+  const server = await startRedis([
+    "--appendonly",
+    "yes",
+    "--appendfsync",
+    appendSync,
+    "--maxmemory-policy",
+    "noeviction",
+  ]);
+  const client = createRedisClient(server.port);
   await client.connect();
   return {
     client,
-    port,
-    pid: server.pid,
+    port: server.port,
     [Symbol.asyncDispose]: async () => {
       client.destroy();
       await server[Symbol.asyncDispose]();
