@@ -7,16 +7,20 @@ import {
   parseBoolean,
   parseChoice,
   parseDurationMs,
-  parseHttpUrl,
   parseInteger,
   parseListenAddress,
   parseSizeBytes,
   parseText,
 } from "../platform/config/field.ts";
 import { type ConfigOf, type ConfigSources, loadConfig } from "../platform/config/load-config.ts";
-import { logFormats, logLevels } from "../platform/log/logger.ts";
+import { type LogFormat, type LogLevel, logFormats, logLevels } from "../platform/log/logger.ts";
 import { formatDuration } from "../platform/time/duration.ts";
-import { clientAuthModes, tlsVersions } from "../platform/tls/tls-certificates.ts";
+import {
+  type ClientAuthMode,
+  clientAuthModes,
+  type TlsVersion,
+  tlsVersions,
+} from "../platform/tls/tls-certificates.ts";
 
 /**
  * The broker is configured by the environment alone. An unknown QUEUE_ variable is a problem, and so is one that asks
@@ -60,12 +64,12 @@ export const queueConfigSchema = {
     environment: "QUEUE_TLS_CA_FILE",
     description: "Authorities of client certificates",
   }),
-  tlsClientAuth: customField(parseChoice(clientAuthModes), {
+  tlsClientAuth: customField<ClientAuthMode>(parseChoice(clientAuthModes), {
     environment: "QUEUE_TLS_CLIENT_AUTH",
     description: `Client certificates: ${clientAuthModes.join(", ")}`,
     defaultValue: "none",
   }),
-  tlsMinVersion: customField(parseChoice(tlsVersions), {
+  tlsMinVersion: customField<TlsVersion>(parseChoice(tlsVersions), {
     environment: "QUEUE_TLS_MIN_VERSION",
     description: "Oldest TLS version accepted",
     defaultValue: "1.2",
@@ -79,12 +83,12 @@ export const queueConfigSchema = {
     description: "The root API key",
     isSecret: true,
   }),
-  logLevel: customField(parseChoice(logLevels), {
+  logLevel: customField<LogLevel>(parseChoice(logLevels), {
     environment: "QUEUE_LOG_LEVEL",
     description: `Least severe lines that are logged: ${logLevels.join(", ")}`,
     defaultValue: "info",
   }),
-  logFormat: customField(parseChoice(logFormats), {
+  logFormat: customField<LogFormat>(parseChoice(logFormats), {
     environment: "QUEUE_LOG_FORMAT",
     description: `Form of log lines: ${logFormats.join(", ")}`,
     defaultValue: "auto",
@@ -109,10 +113,6 @@ export const queueConfigSchema = {
     description: "Longest delay of a message",
     defaultValue: delayMaxMs,
     format: formatDuration,
-  }),
-  otlpEndpoint: optionalField(parseHttpUrl, {
-    environment: "OTEL_EXPORTER_OTLP_ENDPOINT",
-    description: "Where traces are sent; no tracing without it",
   }),
 } as const;
 
