@@ -182,6 +182,7 @@ export class DeliveryState {
     name: DeliveryName,
     options: {
       readonly visibleAtMs: number;
+      readonly delayMs: number;
       readonly isFailed: boolean;
       readonly error?: string;
       readonly nowMs: number;
@@ -211,8 +212,11 @@ export class DeliveryState {
   }
 
   /** Gives back all that a member holds. */
-  releaseMember(memberId: string, options: { readonly isFailed: boolean; readonly nowMs: number }): readonly number[] {
-    const released: number[] = [];
+  releaseMember(
+    memberId: string,
+    options: { readonly isFailed: boolean; readonly nowMs: number },
+  ): readonly Readonly<OpenMessage>[] {
+    const released: OpenMessage[] = [];
     for (const open of this.#open.values()) {
       if (!open.isInFlight || open.memberId !== memberId) continue;
       open.isInFlight = false;
@@ -220,7 +224,7 @@ export class DeliveryState {
       open.spanMs = 0;
       this.#countInFlight(memberId, -1);
       if (options.isFailed) noteFailure(open, options.nowMs, "the session of the member ended");
-      released.push(open.offset);
+      released.push(open);
     }
     return released;
   }

@@ -112,6 +112,11 @@ export function refreshGroup(group: GroupRecord, context: GroupContext): GroupRe
   return sameOwners(group.owners, owners) ? group : rebalance(group, context);
 }
 
+/** A change that members should notice without one of members or assignment: offsets were reset. */
+export function bumpGeneration(group: GroupRecord, nowMs: number): GroupRecord {
+  return { ...group, generation: group.generation + 1, updatedAtMs: nowMs };
+}
+
 /** Ends the hand-over of these partitions. */
 export function finishMoves(group: GroupRecord, keys: readonly string[]): GroupRecord {
   const done = new Set(keys.filter((key) => group.moving[key] !== undefined));

@@ -6,7 +6,7 @@ import {
   type PartitionRef,
   type ShardOperation,
 } from "../../model/commands/shard-command.ts";
-import { DeliveryState } from "../../model/delivery/delivery-state.ts";
+import { DeliveryState, type OpenMessage } from "../../model/delivery/delivery-state.ts";
 import { BatchView, batchHeaderSize, type RecordBatch } from "../../model/record-batch.ts";
 import { partitionKey } from "../../model/topics/topic.ts";
 import type { DelayStore } from "../delay-store.ts";
@@ -24,8 +24,8 @@ import { encodeSnapshot, readSnapshot } from "./shard-snapshot.ts";
  */
 export interface ShardEvents {
   onAppended(partition: PartitionState): void;
-  /** Messages of the group in this partition may have become available, or its state changed. */
-  onDelivery(group: string, partition: PartitionState): void;
+  /** The group's state in this partition changed; `waiting` are messages that now wait for their next delivery. */
+  onDelivery(group: string, partition: PartitionState, waiting: readonly Readonly<OpenMessage>[]): void;
   onDelayed(partition: PartitionState): void;
   onGroup(group: string): void;
   onTopicDropped(topicNumber: number): void;
@@ -202,12 +202,8 @@ export class ShardMachine implements ShardStateMachine {
       case "deadLetter":
       case "drop":
         return this.#settleForGood(operation, at.nowMs);
-      case "extend": {
-        const extended = this.findDelivery(operation)?.extend(operation, operation.untilMs, operation.visibilityMs);
-        if (extended === undefined) return { kind: "missing" };
-        if (typeof extended === "string") return { kind: "refusedSettle", problem: extended };
-        return { kind: "extended", untilMs: extended.untilMs };
-      }
+      case "extend":
+        return this.#extend(operation);
       case "extendMember":
         this.findDelivery(operation)?.extendMember(operation.memberId, operation.atMs);
         return { kind: "done" };
@@ -324,16 +320,25 @@ export class ShardMachine implements ShardStateMachine {
       ...(error === "" ? {} : { error }),
     });
     if (typeof open === "string") return { kind: "refusedSettle", problem: open };
-    this.#emitDelivery(operation.group, partition);
+    this.#emitDelivery(operation.group, partition, [open]);
     return { kind: "retrying", attempt: open.attempt, visibleAtMs, progress: progressOf(delivery, delivery.floor) };
+  }
+
+  #extend(operation: Extract<ShardOperation, { kind: "extend" }>): ShardResult {
+    const extended = this.findDelivery(operation)?.extend(operation, operation.untilMs, operation.visibilityMs);
+    if (extended === undefined) return { kind: "missing" };
+    if (typeof extended === "string") return { kind: "refusedSettle", problem: extended };
+    return { kind: "extended", untilMs: extended.untilMs };
   }
 
   #settleForGood(operation: Extract<ShardOperation, { kind: "deadLetter" | "drop" }>, nowMs: number): ShardResult {
     const delivery = this.findDelivery(operation);
     if (delivery === undefined) return { kind: "missing" };
     const found = delivery.find(operation);
-    if ("problem" in found) return { kind: "refusedSettle", problem: found.problem };
-    const { attempt } = found.open;
+    // What expired before its first delivery is not open.
+    const isNeverDelivered = "problem" in found && found.problem === "unknown" && operation.attempt === 0;
+    if ("problem" in found && !isNeverDelivered) return { kind: "refusedSettle", problem: found.problem };
+    const attempt = "open" in found ? found.open.attempt : 0;
     const floor = delivery.floor;
     let dlqOffset = -1;
     if (operation.kind === "deadLetter") {
@@ -368,7 +373,7 @@ export class ShardMachine implements ShardStateMachine {
       const delivery = partition.groups.get(operation.group);
       if (delivery === undefined || delivery.inFlightCount === 0) continue;
       const released = delivery.releaseMember(operation.memberId, { isFailed: operation.isFailed, nowMs });
-      if (released.length > 0) this.#emitDelivery(operation.group, partition);
+      if (released.length > 0) this.#emitDelivery(operation.group, partition, released);
     }
     return { kind: "done" };
   }
@@ -449,8 +454,8 @@ export class ShardMachine implements ShardStateMachine {
     return { kind: "redriven", offset: baseOffset, timestampMs };
   }
 
-  #emitDelivery(group: string, partition: PartitionState): void {
-    for (const events of this.#events) events.onDelivery(group, partition);
+  #emitDelivery(group: string, partition: PartitionState, waiting: readonly Readonly<OpenMessage>[] = []): void {
+    for (const events of this.#events) events.onDelivery(group, partition, waiting);
   }
 
   #image(delays: string): MachineImage {
