@@ -156,5 +156,3 @@ export const unattributedTeam = "(unattributed)";
 export const maxObjectsPerFinding = 100;
 export const maxNamespacesPerFinding = 100;
 export const maxCallersPerFinding = 100;
-
-export const severities: readonly Severity[] = ["blocker", "warning", "info"];

@@ -2,7 +2,7 @@ import type { CalendarDate } from "./calendar-date.ts";
 import type { Draft } from "./draft.ts";
 import type { Inventory, Originated } from "./inventory.ts";
 import type { KnowledgeBaseIndex } from "./knowledge-base-index.ts";
-import { compareMinors, type KubernetesMinor, minorNumber, minorOf, minorOfVersion } from "./kubernetes-minor.ts";
+import { compareMinors, type KubernetesMinor, minorOfVersion } from "./kubernetes-minor.ts";
 
 /** What every rule sees. A rule reads it and emits drafts; it knows no other rule. */
 export interface RuleContext {
@@ -19,10 +19,6 @@ export type Rule = (context: RuleContext, emit: Emit) => void;
 
 export function isManifestEntry(context: RuleContext, entry: Originated): boolean {
   return context.inventory.source === "manifest" || entry.origin === "manifest";
-}
-
-export function nextMinor(minor: KubernetesMinor): KubernetesMinor {
-  return minorOf(minorNumber(minor) + 1);
 }
 
 /** Minor of the oldest API server: each of them as reported, else the version the cluster answers with. */
