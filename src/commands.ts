@@ -5,6 +5,12 @@ export const programName = "slipway";
 /** Command name → summary and lazy import; a feature is loaded only when one of its commands runs. */
 const table: readonly CommandEntry[] = [
   {
+    name: "queue",
+    summary: "Message broker: topics, groups, retries, dead letters, delays",
+    isCallName: false,
+    load: async () => (await import("./queue/module.ts")).queueCommand,
+  },
+  {
     name: "bsctl",
     summary: "Copy-on-write Postgres branches: sources, branches, diffs, repair",
     isCallName: true,
