@@ -226,12 +226,19 @@ export interface LayerStore {
   deleteUnusedLayer(id: string): Promise<boolean>;
 }
 
+/** Settings that a registry keeps for good once they are made. */
+export interface FactStore {
+  find(key: string): Promise<string | undefined>;
+  set(key: string, value: string): Promise<void>;
+}
+
 export interface Registry {
   /** Minted when the registry was made; stamped on every container and volume. */
   readonly instanceId: string;
   readonly branches: BranchStore;
   readonly sources: SourceStore;
   readonly layers: LayerStore;
+  readonly facts: FactStore;
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -19,6 +19,17 @@ export async function openRegistry(target: DatabaseTarget, random: Random): Prom
     branches: createBranchStore(database),
     sources: createSourceStore(database),
     layers: createLayerStore(database),
+    facts: {
+      find: async (key) =>
+        (await database.query.selectFrom("facts").select("value").where("key", "=", key).executeTakeFirst())?.value,
+      set: async (key, value) => {
+        await database.query
+          .insertInto("facts")
+          .values({ key, value })
+          .onConflict((conflict) => conflict.column("key").doUpdateSet({ value }))
+          .execute();
+      },
+    },
     isReachable: async () => {
       try {
         await database.ping();

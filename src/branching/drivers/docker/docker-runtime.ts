@@ -6,7 +6,7 @@
 import Docker from "dockerode";
 import { assert } from "../../../platform/errors/assert.ts";
 import type { Random } from "../../../platform/random/random.ts";
-import { sleep, systemTimers } from "../../../platform/time/clock.ts";
+import { sleep } from "../../../platform/time/clock.ts";
 import { branchingError } from "../../errors.ts";
 import type {
   AnswerOptions,
@@ -20,15 +20,26 @@ import type {
   InstanceStatus,
   ObservedInstance,
   ObservedVolume,
-  ResourceKind,
   ResourceLabels,
   Runtime,
   RuntimeFacts,
 } from "../../service/ports.ts";
 import { probePostgres } from "../postgres-probe.ts";
+import { createDirectoryVolumes } from "./directory-volumes.ts";
+import { createDockerCalls, type DockerCalls } from "./docker-calls.ts";
 import type { DockerEndpoint } from "./docker-endpoint.ts";
-import { statusOf, textOf, toRuntimeError } from "./docker-errors.ts";
+import { textOf, toRuntimeError } from "./docker-errors.ts";
 import { openExecSession, runExec } from "./docker-exec.ts";
+import { isKeeperRunning, keeperRoot, startKeeper } from "./keeper.ts";
+import { createNamedVolumes } from "./named-volumes.ts";
+import { formatLabels, labelPrefix, readLabels, type VolumeBackend } from "./volume-backend.ts";
+import { openPool } from "./volume-pool.ts";
+
+/** `named`: the engine's own volumes; `directory`: folders under a root on its host; `pool`: folders on our own filesystem. */
+export type VolumePlacement =
+  | { readonly kind: "named" }
+  | { readonly kind: "directory"; readonly root: string }
+  | { readonly kind: "pool"; readonly sizeBytes: number };
 
 export interface DockerRuntimeOptions {
   readonly endpoint: DockerEndpoint;
@@ -36,10 +47,10 @@ export interface DockerRuntimeOptions {
   readonly random: Random;
   /** Longest time of one call that is not a stream. */
   readonly callTimeoutMs: number;
+  readonly placement: VolumePlacement;
 }
 
-const labelPrefix = "branchsvc";
-const claimLabel = `${labelPrefix}.claim`;
+const keeperImageMajors = ["17", "18", "16", "15", "14"] as const;
 const postgresPort = "5432/tcp";
 const probeIntervalMs = 10;
 const livenessIntervalMs = 200;
@@ -52,12 +63,15 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
 class DockerRuntime implements Runtime {
   readonly #docker: Docker;
   readonly #options: DockerRuntimeOptions;
+  readonly #calls: DockerCalls;
+  #volumes: Promise<VolumeBackend> | undefined;
   readonly #imageVolumes = new Map<string, readonly string[]>();
   #network: Promise<string> | undefined;
 
   constructor(options: DockerRuntimeOptions) {
     this.#options = options;
     this.#docker = new Docker(toDockerOptions(options.endpoint));
+    this.#calls = createDockerCalls(options.callTimeoutMs);
   }
 
   async ensureImage(reference: string, onProgress: (text: string) => void, signal: AbortSignal): Promise<ImageFacts> {
@@ -71,9 +85,10 @@ class DockerRuntime implements Runtime {
   }
 
   async createInstance(spec: InstanceSpec): Promise<string> {
+    const volumes = await this.#openVolumes();
     const networkMode = await this.#networkMode(spec.network);
     const tmpfs = await this.#coverImageVolumes(spec.imageId);
-    const container = await this.#call(`create container "${spec.name}"`, () =>
+    const container = await this.#calls.call(`create container "${spec.name}"`, () =>
       this.#docker.createContainer({
         name: spec.name,
         Image: spec.imageId,
@@ -82,13 +97,13 @@ class DockerRuntime implements Runtime {
         User: "0:0",
         WorkingDir: "/",
         Env: Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
-        Labels: this.#labels(spec.labels),
+        Labels: formatLabels(this.#options.instanceId, spec.labels),
         StopSignal: "SIGINT",
         Healthcheck: { Test: ["NONE"] },
         ...(spec.publishedPort === undefined ? {} : { ExposedPorts: { [postgresPort]: {} } }),
         HostConfig: {
           NetworkMode: networkMode,
-          Binds: spec.mounts.map((mount) => `${mount.volume}:${mount.target}${mount.isReadOnly ? ":ro" : ""}`),
+          Mounts: spec.mounts.map((mount) => volumes.toMount(mount.volume, mount.target, mount.isReadOnly)),
           Tmpfs: tmpfs,
           Memory: spec.memoryBytes,
           ShmSize: spec.sharedMemoryBytes,
@@ -108,18 +123,18 @@ class DockerRuntime implements Runtime {
   }
 
   async startInstance(id: string): Promise<void> {
-    await this.#call("start the container", () => this.#docker.getContainer(id).start(), [304]);
+    await this.#calls.call("start the container", () => this.#docker.getContainer(id).start(), [304]);
   }
 
   async stopInstance(id: string, graceMs: number): Promise<void> {
     const seconds = Math.ceil(graceMs / 1000);
     const container = this.#docker.getContainer(id);
-    await this.#call("stop the container", () => container.stop({ t: seconds }), [304, 404], graceMs + 10_000);
+    await this.#calls.call("stop the container", () => container.stop({ t: seconds }), [304, 404], graceMs + 10_000);
   }
 
   async removeInstance(id: string): Promise<void> {
     try {
-      await this.#call(
+      await this.#calls.call(
         "remove the container",
         () => this.#docker.getContainer(id).remove({ force: true, v: true }),
         [404],
@@ -131,12 +146,12 @@ class DockerRuntime implements Runtime {
   }
 
   async pauseInstance(id: string): Promise<void> {
-    await this.#call("pause the container", () => this.#docker.getContainer(id).pause());
+    await this.#calls.call("pause the container", () => this.#docker.getContainer(id).pause());
   }
 
   async unpauseInstance(id: string): Promise<void> {
     try {
-      await this.#call("continue the container", () => this.#docker.getContainer(id).unpause(), [404]);
+      await this.#calls.call("continue the container", () => this.#docker.getContainer(id).unpause(), [404]);
     } catch (error) {
       if (!/is not paused/.test(textOf(error))) throw error;
     }
@@ -156,7 +171,7 @@ class DockerRuntime implements Runtime {
   }
 
   async listInstances(): Promise<readonly ObservedInstance[]> {
-    const found = await this.#call("list containers", () =>
+    const found = await this.#calls.call("list containers", () =>
       this.#docker.listContainers({ all: true, filters: { label: [this.#instanceFilter()] } }),
     );
     return found.map((container) => {
@@ -172,7 +187,7 @@ class DockerRuntime implements Runtime {
   }
 
   async readLog(id: string, bytesMax: number): Promise<string> {
-    const log = await this.#call("read the container's log", () =>
+    const log = await this.#calls.call("read the container's log", () =>
       this.#docker.getContainer(id).logs({ stdout: true, stderr: true, tail: 100, follow: false }),
     );
     return stripHeaders(log).subarray(-bytesMax).toString("utf8");
@@ -187,39 +202,19 @@ class DockerRuntime implements Runtime {
   }
 
   async createVolume(name: string, labels: ResourceLabels): Promise<void> {
-    const claim = this.#options.random.uuid();
-    await this.#call(`create volume "${name}"`, () =>
-      this.#docker.createVolume({
-        Name: name,
-        Driver: "local",
-        Labels: { ...this.#labels(labels), [claimLabel]: claim },
-      }),
-    );
-    // The engine answers a second create of the same name with the old volume: only the claim tells them apart.
-    const found = await this.#call(`inspect volume "${name}"`, () => this.#docker.getVolume(name).inspect());
-    if (found.Labels?.[claimLabel] !== claim) {
-      throw branchingError("volume_exists", `Cannot create volume "${name}": volume already exists`);
-    }
+    await (await this.#openVolumes()).create(name, labels);
   }
 
   async removeVolume(name: string): Promise<void> {
-    await this.#call(`remove volume "${name}"`, () => this.#docker.getVolume(name).remove(), [404]);
+    await (await this.#openVolumes()).remove(name);
   }
 
   async hasVolume(name: string): Promise<boolean> {
-    const found = await this.#optional(`inspect volume "${name}"`, () => this.#docker.getVolume(name).inspect());
-    return found !== undefined;
+    return (await this.#openVolumes()).has(name);
   }
 
   async listVolumes(): Promise<readonly ObservedVolume[]> {
-    const found = await this.#call("list volumes", () =>
-      this.#docker.listVolumes({ filters: JSON.stringify({ label: [this.#instanceFilter()] }) }),
-    );
-    return (found.Volumes ?? []).map((volume) => ({
-      name: volume.Name,
-      labels: readLabels(volume.Labels ?? {}),
-      createdAtMs: Date.parse((volume as { CreatedAt?: string }).CreatedAt ?? "") || 0,
-    }));
+    return (await this.#openVolumes()).list();
   }
 
   async waitUntilAnswering(id: string, endpoint: Endpoint, options: AnswerOptions, signal: AbortSignal): Promise<void> {
@@ -247,7 +242,7 @@ class DockerRuntime implements Runtime {
   }
 
   async describe(): Promise<RuntimeFacts> {
-    const facts = (await this.#call("ask the engine", () => this.#docker.info())) as Record<string, unknown>;
+    const facts = (await this.#calls.call("ask the engine", () => this.#docker.info())) as Record<string, unknown>;
     return {
       version: String(facts["ServerVersion"] ?? "unknown"),
       kernel: String(facts["KernelVersion"] ?? "unknown"),
@@ -290,11 +285,11 @@ class DockerRuntime implements Runtime {
   }
 
   async #inspect(id: string): Promise<Docker.ContainerInspectInfo | undefined> {
-    return this.#optional("inspect the container", () => this.#docker.getContainer(id).inspect());
+    return this.#calls.optional("inspect the container", () => this.#docker.getContainer(id).inspect());
   }
 
   async #findImage(reference: string): Promise<ImageFacts | undefined> {
-    const image = await this.#optional(`inspect image "${reference}"`, () =>
+    const image = await this.#calls.optional(`inspect image "${reference}"`, () =>
       this.#docker.getImage(reference).inspect(),
     );
     if (image === undefined) return undefined;
@@ -305,7 +300,7 @@ class DockerRuntime implements Runtime {
   async #pull(reference: string, onProgress: (text: string) => void, signal: AbortSignal): Promise<void> {
     const name = /[:@][^/]*$/.test(reference) ? reference : `${reference}:latest`;
     onProgress(`pulling image ${name}`);
-    const stream = await this.#call(`pull image "${name}"`, () => this.#docker.pull(name), [], pullTimeoutMs);
+    const stream = await this.#calls.call(`pull image "${name}"`, () => this.#docker.pull(name), [], pullTimeoutMs);
     await new Promise<void>((resolve, reject) => {
       const stop = (): void => {
         (stream as unknown as { destroy(): void }).destroy();
@@ -345,9 +340,11 @@ class DockerRuntime implements Runtime {
    */
   async #ensureNetwork(): Promise<string> {
     const name = `${labelPrefix}-${this.#options.instanceId}`;
-    const found = await this.#optional(`inspect network "${name}"`, () => this.#docker.getNetwork(name).inspect());
+    const found = await this.#calls.optional(`inspect network "${name}"`, () =>
+      this.#docker.getNetwork(name).inspect(),
+    );
     if (found !== undefined) return name;
-    await this.#call(
+    await this.#calls.call(
       `create network "${name}"`,
       () =>
         this.#docker.createNetwork({
@@ -365,40 +362,45 @@ class DockerRuntime implements Runtime {
     return name;
   }
 
-  #labels(labels: ResourceLabels): Record<string, string> {
-    return {
-      [`${labelPrefix}.instance`]: this.#options.instanceId,
-      [`${labelPrefix}.kind`]: labels.kind,
-      [`${labelPrefix}.name`]: labels.name,
-    };
-  }
-
   #instanceFilter(): string {
     return `${labelPrefix}.instance=${this.#options.instanceId}`;
   }
 
-  async #optional<T>(action: string, run: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await withTimeout(run(), action, this.#options.callTimeoutMs);
-    } catch (error) {
-      if (statusOf(error) === 404) return undefined;
-      throw toRuntimeError(action, error);
-    }
+  #openVolumes(): Promise<VolumeBackend> {
+    this.#volumes ??= this.#prepareVolumes();
+    this.#volumes.catch(() => {
+      this.#volumes = undefined;
+    });
+    return this.#volumes;
   }
 
-  async #call<T>(
-    action: string,
-    run: () => Promise<T>,
-    accepted: readonly number[] = [],
-    timeoutMs = this.#options.callTimeoutMs,
-  ): Promise<T> {
-    try {
-      return await withTimeout(run(), action, timeoutMs);
-    } catch (error) {
-      const status = statusOf(error);
-      if (status !== undefined && accepted.includes(status)) return undefined as T;
-      throw toRuntimeError(action, error);
+  async #prepareVolumes(): Promise<VolumeBackend> {
+    const { placement, instanceId, random } = this.#options;
+    if (placement.kind === "named") return createNamedVolumes(this.#docker, this.#calls, instanceId, random);
+    const tools = { docker: this.#docker, calls: this.#calls, instanceId };
+    if (placement.kind === "directory") {
+      if (!(await isKeeperRunning(tools))) {
+        const mount: Docker.MountSettings = { Type: "bind", Source: placement.root, Target: keeperRoot };
+        await startKeeper(tools, await this.#findKeeperImage(), mount);
+      }
+      return createDirectoryVolumes(tools, placement.root);
     }
+    if (await isKeeperRunning(tools)) {
+      const found = await this.#docker.getVolume(`${labelPrefix}-${instanceId}-pool-mount`).inspect();
+      return createDirectoryVolumes(tools, found.Mountpoint);
+    }
+    const root = await openPool(tools, { imageId: await this.#findKeeperImage(), sizeBytes: placement.sizeBytes });
+    return createDirectoryVolumes(tools, root);
+  }
+
+  /** Any image with a shell does; the stock one of a supported version is most likely there. */
+  async #findKeeperImage(): Promise<string> {
+    for (const major of keeperImageMajors) {
+      const found = await this.#findImage(`postgres:${major}`);
+      if (found !== undefined) return found.id;
+    }
+    const pulled = await this.ensureImage(`postgres:${keeperImageMajors[0]}`, () => {}, new AbortController().signal);
+    return pulled.id;
   }
 }
 
@@ -425,36 +427,6 @@ async function untilProbed(endpoint: Endpoint, options: AnswerOptions, signal: A
     if (answer === "admitting" || (answer === "refusing" && options.wanted === "any")) return;
     await sleep(probeIntervalMs, signal);
   }
-}
-
-function withTimeout<T>(promise: Promise<T>, action: string, timeoutMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = systemTimers.after(timeoutMs, () => {
-      reject(
-        branchingError(
-          "runtime_unreachable",
-          `Cannot ${action}: the Docker engine did not answer within ${timeoutMs / 1000} s`,
-        ),
-      );
-    });
-    promise.then(
-      (value) => {
-        timer.cancel();
-        resolve(value);
-      },
-      (error: unknown) => {
-        timer.cancel();
-        reject(error);
-      },
-    );
-  });
-}
-
-const resourceKinds: readonly ResourceKind[] = ["branch", "helper", "source", "layer", "pool"];
-
-function readLabels(labels: Readonly<Record<string, string>>): ResourceLabels {
-  const kind = resourceKinds.find((known) => known === labels[`${labelPrefix}.kind`]);
-  return { kind: kind ?? "helper", name: labels[`${labelPrefix}.name`] ?? "" };
 }
 
 function toStatus(text: string): InstanceStatus {
