@@ -5,7 +5,7 @@
  * Reading is synchronous on purpose: a scan does nothing else meanwhile, and ten thousand small files cost a promise
  * each otherwise.
  */
-import { closeSync, fstatSync, openSync, readdirSync, readSync, type Stats, statSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync, type Stats, statSync } from "node:fs";
 import { join, normalize, relative, resolve, sep } from "node:path";
 import picomatch from "picomatch";
 import { fleetError } from "../errors.ts";
@@ -15,6 +15,8 @@ export const defaultIncludes: readonly string[] = ["**/*.yaml", "**/*.yml", "**/
 export const maxManifestFiles = 200_000;
 const maxFolderDepth = 64;
 const chunkSizeBytes = 1024 * 1024;
+/** After a short read, which is nearly always the last. */
+const smallChunkSizeBytes = 4096;
 const ignoredFolders = new Set([".git", "node_modules"]);
 
 export interface ManifestFilesOptions {
@@ -132,17 +134,15 @@ function fileStream(path: string, file: string): ManifestStream {
   };
 }
 
-/** One buffer serves all small files: they end before the next one begins. */
+/** The first chunk of every file uses one buffer: a file is done with it before the next one begins. */
 function readAll(descriptor: number, onChunk: (chunk: Uint8Array) => void): void {
-  const isSmall = fstatSync(descriptor).size < chunkSizeBytes;
   sharedChunk ??= Buffer.allocUnsafe(chunkSizeBytes);
-  for (let isFirst = true; ; isFirst = false) {
-    const chunk = isFirst && isSmall ? sharedChunk : Buffer.allocUnsafe(chunkSizeBytes);
+  let chunk = sharedChunk;
+  for (;;) {
     const size = readSync(descriptor, chunk, 0, chunk.length, null);
     if (size === 0) return;
     onChunk(chunk.subarray(0, size));
-    // A regular file that fits ends with its first read.
-    if (isFirst && isSmall && fstatSync(descriptor).size === size) return;
+    chunk = Buffer.allocUnsafe(size < chunkSizeBytes ? smallChunkSizeBytes : chunkSizeBytes);
   }
 }
 
