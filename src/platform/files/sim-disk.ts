@@ -130,6 +130,32 @@ export class SimDisk implements Disk {
     return [...this.#visible.files].map(([path, inode]) => ({ path, size: inode.visibleSize }));
   }
 
+  /**
+   * The disk as a process sees it that was started now: after a crash or kill this view is dead, so that what is left of
+   * that process (a promise about to go on) can change nothing any more.
+   */
+  mount(): Disk {
+    const life = this.#life;
+    const alive = (): SimDisk => {
+      if (life !== this.#life) throw diskError("EBADF", "disk crashed");
+      return this;
+    };
+    return {
+      open: (path, mode) => alive().open(path, mode),
+      exists: (path) => alive().exists(path),
+      list: (path) => alive().list(path),
+      makeFolder: (path) => alive().makeFolder(path),
+      remove: (path) => alive().remove(path),
+      removeTree: (path) => alive().removeTree(path),
+      rename: (from, to) => alive().rename(from, to),
+      syncFolder: (path) => alive().syncFolder(path),
+      syncFolderLater: (path, onDone) => {
+        if (life === this.#life) this.syncFolderLater(path, onDone);
+      },
+      freeBytes: () => alive().freeBytes(),
+    };
+  }
+
   // --- Disk
 
   open(path: string, mode: "create" | "read-write" | "read"): DiskFile {

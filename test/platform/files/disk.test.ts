@@ -199,6 +199,14 @@ t.test("SimDisk damages what it is told to, and a killed process loses nothing i
   file.write(0, [bytes("aaaa")]);
   disk.killProcess();
   t.equal(text(disk.open("f", "read").read(0, 4)), "aaaa");
+  const view = disk.mount();
+  t.equal(text(view.open("f", "read").read(0, 4)), "aaaa");
+  disk.killProcess();
+  t.equal(
+    codeOf(() => view.remove("f")),
+    "EBADF",
+    "a dead process changes nothing",
+  );
   disk.flipBit("f", 2, 1);
   t.equal(text(disk.open("f", "read").read(0, 4)), "aaca");
   t.equal(disk.flipRandomBit((path) => path === "f")?.path, "f");

@@ -51,7 +51,14 @@ class Scenario {
   open(): WriteAheadLog {
     const { disk, time, random } = this;
     const limits = { fileBytes: 32 * 1024, groupBytes: 4096, recentBytes: this.pick(20_000), confirmAfterMs: 5 };
-    return openWriteAheadLog({ disk, folder: "a/wal", timers: time, random, runSoon: time.runSoon, limits });
+    return openWriteAheadLog({
+      disk: disk.mount(),
+      folder: "a/wal",
+      timers: time,
+      random,
+      runSoon: time.runSoon,
+      limits,
+    });
   }
 
   pick(count: number): number {

@@ -19,7 +19,14 @@ class Machine {
 
   open(limits: Partial<WriteAheadLogLimits> = smallLimits): WriteAheadLog {
     const { disk, time, random } = this;
-    return openWriteAheadLog({ disk, folder: "wal", timers: time, random, runSoon: time.runSoon, limits });
+    return openWriteAheadLog({
+      disk: disk.mount(),
+      folder: "wal",
+      timers: time,
+      random,
+      runSoon: time.runSoon,
+      limits,
+    });
   }
 
   /** Appends and runs the machine until it is durable. */

@@ -28,7 +28,9 @@ export class StorageMachine {
 
   open(limits: Partial<StorageLimits> = smallLimits): ShardStorage {
     const { disk, time } = this;
-    return createStorageFactory({ disk, folder: "data/shards", runSoon: time.runSoon, limits }).openShard(3);
+    return createStorageFactory({ disk: disk.mount(), folder: "data/shards", runSoon: time.runSoon, limits }).openShard(
+      3,
+    );
   }
 
   async finish<T>(work: Promise<T>): Promise<T> {
