@@ -137,7 +137,7 @@ async function runScenario(node: Node, seed: number): Promise<string | undefined
 }
 
 t.test("acknowledged records survive crashes of log, segments and checkpoints together", async (t) => {
-  const seedCount = Number(process.env["RECOVERY_SEEDS"] ?? 300);
+  const seedCount = Number(process.env["RECOVERY_SEEDS"] ?? 120);
   let checkpointsFound = 0;
   for (let seed = 1; seed <= seedCount; seed += 1) {
     const node = new Node(seed);
@@ -197,7 +197,7 @@ t.test("any prefix of the log with any tail opens to a state that holds what the
         t.ok(Buffer.concat(entry.payload).equals(Buffer.alloc(entry.index * 7, entry.index)));
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 80 },
   );
   t.end();
 });
