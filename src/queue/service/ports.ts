@@ -1,4 +1,4 @@
-import type { Members } from "../model/raft/raft-types.ts";
+import type { Members, SnapshotPoint } from "../model/raft/raft-types.ts";
 
 /**
  * The seams of the broker. Everything that is replicated goes through `Replication.propose`; a shard's state machine
@@ -86,6 +86,8 @@ export interface HardState {
   readonly previousMembers?: Members | undefined;
   /** True while this replica may neither vote nor lead: its disk is new or was damaged. Kept as it is. */
   readonly isRecovering?: boolean | undefined;
+  /** The image that the shard's state is being replaced by. Kept as it is. */
+  readonly installing?: SnapshotPoint | undefined;
 }
 
 export interface WalEntry {

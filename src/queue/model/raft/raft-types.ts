@@ -38,6 +38,15 @@ export interface RaftHardState {
   readonly previousMembers?: Members | undefined;
   /** The log may lack entries that this node once confirmed: it may not vote, lead or count until it has caught up. */
   readonly isRecovering?: boolean | undefined;
+  /** The image that the state machine is being replaced by: it may be in place although the log does not say so yet. */
+  readonly installing?: SnapshotPoint | undefined;
+}
+
+/** The state after an entry, and who belonged to the group then. */
+export interface SnapshotPoint {
+  readonly index: number;
+  readonly term: number;
+  readonly members: Members;
 }
 
 export type RaftRecord =
@@ -146,16 +155,10 @@ export type RaftEvent =
   | { readonly kind: "durable"; readonly writeNumber: number }
   | { readonly kind: "read"; readonly readId: number }
   | { readonly kind: "transfer"; readonly to: NodeId }
-  /** A snapshot begins to arrive: what the log holds will be replaced. */
-  | { readonly kind: "snapshotBegun"; readonly recovery: number }
-  /** The state is now that after entry `index` of `term`; the leader of `leaderTerm` sent it. */
-  | {
-      readonly kind: "snapshotInstalled";
-      readonly index: number;
-      readonly term: number;
-      readonly members: Members;
-      readonly leaderTerm: number;
-    }
+  /** A snapshot begins to arrive; to be durable before the state machine changes. */
+  | { readonly kind: "snapshotBegun"; readonly point: SnapshotPoint }
+  /** The state is the one announced; the leader of `leaderTerm` sent it. */
+  | { readonly kind: "snapshotInstalled"; readonly leaderTerm: number }
   /** It did not arrive whole; `needsSnapshot` when the state before it is lost too. */
   | { readonly kind: "snapshotFailed"; readonly needsSnapshot: boolean }
   /** The log has let go of everything up to the entry. */

@@ -23,6 +23,7 @@ import {
   type ReadIndexRequest,
   type ReadIndexResponse,
   type ReadResult,
+  type SnapshotPoint,
   type VoteRequest,
   type VoteResponse,
 } from "./raft-types.ts";
@@ -51,6 +52,8 @@ export interface RaftOptions {
   readonly commitIndex: number;
   /** The state machine lacks entries that the log no longer holds. */
   readonly needsSnapshot: boolean;
+  /** The image announced in the hard state is in place. */
+  readonly isSnapshotInstalled: boolean;
   /** A number of this life of the node, for a recovery that began before it. */
   readonly recovery: number;
   readonly limits: RaftLimits;
@@ -95,8 +98,8 @@ export class Raft {
   #timeoutTicks: number;
   #isFrozen = false;
   #needsSnapshot: boolean;
-  #isInstalling = false;
-  #recovery: number;
+  #installing: SnapshotPoint | undefined;
+  readonly #recovery: number;
   readonly #votes = new Map<NodeId, boolean>();
 
   // Follower: how far the log agrees with the leader of this term
@@ -139,6 +142,10 @@ export class Raft {
     this.#recovery = options.recovery;
     this.#order = new WriteOrder(options.lastIndex);
     this.#timeoutTicks = options.limits.electionTicks;
+    if (hardState.installing === undefined) return;
+    this.#installing = options.isSnapshotInstalled ? hardState.installing : undefined;
+    this.#isHardStateDirty = true;
+    if (options.isSnapshotInstalled) this.#finishSnapshot(undefined);
   }
 
   // --- what the host may know
@@ -172,7 +179,7 @@ export class Raft {
     return this.#isRecovering;
   }
   get isInstalling(): boolean {
-    return this.#isInstalling;
+    return this.#installing !== undefined;
   }
   get needsSnapshot(): boolean {
     return this.#needsSnapshot;
@@ -222,13 +229,15 @@ export class Raft {
         this.#transfer(event.to);
         return;
       case "snapshotBegun":
-        this.#beginSnapshot(event.recovery);
+        this.#installing = event.point;
+        this.#isHardStateDirty = true;
         return;
       case "snapshotInstalled":
-        this.#finishSnapshot(event);
+        this.#finishSnapshot(event.leaderTerm);
         return;
       case "snapshotFailed":
-        this.#isInstalling = false;
+        this.#installing = undefined;
+        this.#isHardStateDirty = true;
         this.#needsSnapshot = event.needsSnapshot;
         return;
       case "released":
@@ -296,6 +305,7 @@ export class Raft {
       members: this.#members,
       previousMembers: this.#previousMembers,
       isRecovering: this.#isRecovering ? true : undefined,
+      installing: this.#installing,
     };
     return { kind: "hardState", shard: this.shard, state };
   }
@@ -333,7 +343,12 @@ export class Raft {
   }
 
   #mayCampaign(): boolean {
-    return isVoter(this.#members, this.nodeId) && !this.#isRecovering && !this.#isInstalling && !this.#needsSnapshot;
+    return (
+      isVoter(this.#members, this.nodeId) &&
+      !this.#isRecovering &&
+      this.#installing === undefined &&
+      !this.#needsSnapshot
+    );
   }
 
   #campaign(role: "preCandidate" | "candidate", isTransfer: boolean): void {
@@ -380,7 +395,7 @@ export class Raft {
     const isUpToDate =
       request.lastTerm > this.#lastTerm ||
       (request.lastTerm === this.#lastTerm && request.lastIndex >= this.#lastIndex);
-    const mayVote = isUpToDate && !this.#isRecovering && !this.#isInstalling;
+    const mayVote = isUpToDate && !this.#isRecovering;
     if (request.isPreVote) {
       const isGranted = mayVote && request.term > this.#term;
       const term = isGranted ? request.term : this.#term;
@@ -587,7 +602,7 @@ export class Raft {
 
   #receiveAppend(request: AppendRequest): void {
     this.#heardFromLeader(request.from);
-    if (this.#isInstalling) return;
+    if (this.#installing !== undefined) return;
     if (this.#needsSnapshot) {
       this.#refuse(request, this.#commitIndex, true);
       return;
@@ -658,7 +673,7 @@ export class Raft {
     this.#heardFromLeader(heartbeat.from);
     this.#commitTo(Math.min(heartbeat.commitIndex, this.#verifiedIndex));
     const isRepaired = heartbeat.repaired !== undefined && heartbeat.repaired === this.#recoveryIfAny();
-    if (isRepaired && !this.#isInstalling && !this.#needsSnapshot) {
+    if (isRepaired && this.#installing === undefined && !this.#needsSnapshot) {
       this.#isRecovering = false;
       this.#isHardStateDirty = true;
     }
@@ -686,37 +701,38 @@ export class Raft {
   }
 
   /**
-   * The log gives way to an image of the state. What was confirmed is forgotten before the image is complete, so this
-   * node counts in no majority until the leader has seen it hold everything again.
+   * The state machine holds the announced image. The log keeps what lies behind the image if both are of one history;
+   * otherwise nothing in it can ever be committed.
    */
-  #beginSnapshot(recovery: number): void {
-    this.#isInstalling = true;
-    this.#isRecovering = true;
-    this.#recovery = recovery;
-    this.#isHardStateDirty = true;
-    this.#commitIndex = this.#mark.index;
-    this.#verifiedIndex = 0;
-    this.#confirmUpTo = undefined;
-    if (this.#lastIndex > this.#mark.index) this.#truncate(this.#mark.index + 1);
-  }
-
-  #finishSnapshot(event: Extract<RaftEvent, { kind: "snapshotInstalled" }>): void {
-    const { index, term, members } = event;
-    assert(this.#isInstalling, "a snapshot is being installed");
-    this.#isInstalling = false;
+  #finishSnapshot(leaderTerm: number | undefined): void {
+    const point = this.#installing;
+    assert(point !== undefined, "a snapshot is being installed");
+    const { index, term, members } = point;
+    const isSameHistory = this.#termOf(index) === term;
+    this.#installing = undefined;
     this.#needsSnapshot = false;
+    this.#isHardStateDirty = true;
     this.#mark = { index, term };
     this.#records.push({ kind: "mark", shard: this.shard, index, term });
+    this.#commitIndex = Math.max(this.#commitIndex, index);
+    if (!isSameHistory) this.#restartLog(index, term);
+    if (!isSameHistory || members.index > this.#members.index) {
+      this.#members = members;
+      this.#previousMembers = undefined;
+    }
+    // NOTE: a leader of another term may hold other entries there; it finds out by itself.
+    if (this.#leader === undefined || leaderTerm !== this.#term) return;
+    this.#verifiedIndex = Math.max(this.#verifiedIndex, index);
+    this.#confirmUpTo = this.#verifiedIndex;
+  }
+
+  #restartLog(index: number, term: number): void {
+    this.#untaken = [];
+    this.#firstUntaken = Number.POSITIVE_INFINITY;
+    this.#order.truncate(Math.min(index, this.#lastIndex) + 1);
     this.#lastIndex = index;
     this.#lastTerm = term;
-    this.#commitIndex = index;
-    this.#previousMembers = undefined;
-    this.#members = members;
-    this.#isHardStateDirty = true;
-    // NOTE: a leader of another term may hold other entries there; it finds out by itself.
-    if (this.#leader === undefined || event.leaderTerm !== this.#term) return;
-    this.#verifiedIndex = index;
-    this.#confirmUpTo = index;
+    this.#verifiedIndex = Math.min(this.#verifiedIndex, index);
   }
 
   // --- leader: the log

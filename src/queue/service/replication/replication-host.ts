@@ -60,7 +60,6 @@ export interface ReplicationHost extends Replication {
   changeMembers(shard: ShardId, change: MemberChange): Promise<void>;
   /** Asks another voter to take over; whether it did shows in `leaderOf`. */
   transferLeadership(shard: ShardId, to: NodeId): void;
-  /** Calls back when this node begins or stops to serve shards, or learns of another leader. */
   status(shard: ShardId): ShardStatus;
   readonly statuses: readonly ShardStatus[];
   /** Set when the log failed: the node is unhealthy until it is started again. */
@@ -236,7 +235,9 @@ class NodeReplication implements ReplicationHost {
   kill(): void {
     this.#state = "closed";
     this.#ticker?.cancel();
-    for (const shard of this.#shards) shard.failPending(() => this.#notRunning("finish"));
+    for (const shard of this.#shards) {
+      shard.failPending(() => queueError("TIMEOUT", "Cannot finish: the node stopped, a write may or may not happen"));
+    }
   }
 
   #whenDrained(): Promise<void> {
@@ -266,6 +267,10 @@ class NodeReplication implements ReplicationHost {
 
   #turn(): void {
     if (this.#state === "closed" || this.#woken.size === 0) return;
+    if (this.#options.wal.failure !== undefined) {
+      this.#freeze(this.#options.wal.failure);
+      return;
+    }
     const shards = [...this.#woken];
     this.#woken.clear();
     const records: WalRecord[] = [];
@@ -369,9 +374,10 @@ class NodeReplication implements ReplicationHost {
     const mark = recovered?.mark ?? { index: 0, term: 0 };
     const lastIndex = recovered?.lastIndex ?? 0;
     const hardState = recovered?.hardState ?? this.#firstHardState();
-    // NOTE: a state machine that is ahead of its log was replaced by a snapshot in the middle of a crash; what the log
-    // holds behind the mark says nothing about what is committed.
-    const commitIndex = appliedIndex <= lastIndex ? Math.max(appliedIndex, mark.index) : mark.index;
+    // NOTE: a state machine that is ahead of its log was just replaced by a snapshot, or the log was damaged; what the
+    // log holds behind the mark then says nothing about what is committed.
+    const isLogBehind = appliedIndex > lastIndex || hardState.installing !== undefined;
+    const commitIndex = isLogBehind ? mark.index : Math.max(appliedIndex, mark.index);
     const create = this.#options.createRaft ?? ((options) => new Raft(options));
     return create({
       shard,
@@ -387,6 +393,7 @@ class NodeReplication implements ReplicationHost {
       lastTerm: recovered?.lastTerm ?? 0,
       commitIndex,
       needsSnapshot: appliedIndex < mark.index,
+      isSnapshotInstalled: hardState.installing !== undefined && appliedIndex >= hardState.installing.index,
       recovery: Math.floor(random.fraction() * 2 ** 32),
       limits: this.#limits.raft,
     });

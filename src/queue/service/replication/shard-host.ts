@@ -1,3 +1,4 @@
+import { errorCode } from "../../../platform/files/disk.ts";
 import type { Logger } from "../../../platform/log/logger.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import { queueError } from "../../errors.ts";
@@ -371,8 +372,13 @@ export class ShardHost {
       const isOutdated = this.raft.isInstalling || this.#failure !== undefined;
       if (!isOutdated) this.#release(mayKeepTrailing ? Math.min(index, this.#trailingIndex(index)) : index);
     } catch (error) {
-      this.#options.logger.error({ shard: this.shard, err: error }, "shard stopped: its checkpoint failed");
-      this.freeze(error instanceof Error ? error : new Error(String(error)));
+      // NOTE: without room the log stays as it is, and the next round tries again; any other error is final.
+      if (errorCode(error) === "ENOSPC") {
+        this.#options.logger.warn({ shard: this.shard, err: error }, "checkpoint put off: the disk is full");
+      } else {
+        this.#options.logger.error({ shard: this.shard, err: error }, "shard stopped: its checkpoint failed");
+        this.freeze(error instanceof Error ? error : new Error(String(error)));
+      }
     } finally {
       this.#isCheckpointing = false;
     }
@@ -445,8 +451,9 @@ export class ShardHost {
       }
       return;
     }
-    if (chunk.index <= raft.commitIndex && !raft.needsSnapshot) this.#answer(chunk, "installed");
-    else if (this.#isCheckpointing || chunk.ordinal !== 0) this.#answer(chunk, "refused");
+    const isOld = raft.needsSnapshot ? chunk.index < raft.markIndex : chunk.index <= raft.commitIndex;
+    if (isOld && !raft.needsSnapshot) this.#answer(chunk, "installed");
+    else if (isOld || this.#isCheckpointing || chunk.ordinal !== 0) this.#answer(chunk, "refused");
     else void this.#install(chunk);
   }
 
@@ -460,17 +467,17 @@ export class ShardHost {
     const nowMs = this.#options.clock.monotonicMs();
     const receiver = new SnapshotReceiver(first, nowMs, (ordinal) => this.#answer({ ...first, ordinal }, "taken"));
     this.#receiver = receiver;
-    this.step({ kind: "snapshotBegun", recovery: this.#options.nextRandomId() });
-    receiver.receive(first, nowMs);
     const { index, indexTerm, members } = first;
+    this.step({ kind: "snapshotBegun", point: { index, term: indexTerm, members } });
+    receiver.receive(first, nowMs);
     try {
-      await this.#whenLogIsEmpty();
+      await this.#whenAnnounced();
       await this.stateMachine.installSnapshot(index, indexTerm, receiver);
       if (this.#failure !== undefined) return;
       this.#receiver = undefined;
       this.#appliedIndex = index;
       this.#checkpointIndex = index;
-      this.step({ kind: "snapshotInstalled", index, term: indexTerm, members, leaderTerm: first.term });
+      this.step({ kind: "snapshotInstalled", leaderTerm: first.term });
       this.#answer(first, "installed");
     } catch (error) {
       this.#receiver = undefined;
@@ -482,8 +489,8 @@ export class ShardHost {
     }
   }
 
-  /** The state machine must not change before the log has durably given up what was confirmed. */
-  #whenLogIsEmpty(): Promise<void> {
+  /** The state machine must not change before the log says what it is going to be. */
+  #whenAnnounced(): Promise<void> {
     return new Promise((resolve, reject) => {
       const write = this.takeWrite();
       this.#options.wal.append(write?.records ?? [], (error) => {

@@ -1,0 +1,162 @@
+import { crc32 } from "node:zlib";
+import type { Disk } from "../../src/platform/files/disk.ts";
+import type { CommittedEntry, ShardStateMachine } from "../../src/queue/service/ports.ts";
+import type { World } from "./world.ts";
+
+/**
+ * The smallest state machine that can go wrong in all the ways that matter: logs of values by partition, with
+ * sequence numbers that make a repeated append one append.
+ */
+export interface AppendCommand {
+  readonly partition: number;
+  readonly producer: string;
+  readonly sequence: number;
+  readonly value: string;
+}
+export interface AppendResult {
+  readonly offset: number;
+  readonly isDuplicate: boolean;
+}
+
+interface LogState {
+  appliedIndex: number;
+  partitions: string[][];
+  producers: Record<string, { sequence: number; offset: number }>;
+}
+
+export interface LogMachineOptions {
+  readonly shard: number;
+  readonly disk: Disk;
+  readonly world: World;
+  /** Waits in the node's own time: never ends when the node dies. */
+  readonly wait: (delayMs: number) => Promise<void>;
+  readonly onApply: (entry: CommittedEntry) => void;
+  readonly onLeadership: (isLeader: boolean, term: number) => void;
+  /** Broken rule: repeated appends are appended again. */
+  readonly forgetsSequences: boolean;
+}
+
+export function encodeAppend(command: AppendCommand): Uint8Array {
+  return Buffer.from(`${command.partition}|${command.producer}|${command.sequence}|${command.value}`);
+}
+
+export class LogMachine implements ShardStateMachine {
+  readonly #options: LogMachineOptions;
+  readonly #path: string;
+  #state: LogState = { appliedIndex: 0, partitions: [], producers: {} };
+
+  constructor(options: LogMachineOptions) {
+    this.#options = options;
+    this.#path = `state/shard-${options.shard}`;
+    this.#load();
+  }
+
+  /** Values of a partition; the offset of a value is its index. */
+  values(partition: number): readonly string[] {
+    return this.#state.partitions[partition] ?? [];
+  }
+
+  apply(entry: CommittedEntry): AppendResult {
+    this.#options.onApply(entry);
+    this.#state.appliedIndex = entry.index;
+    const [partitionText = "", producer = "", sequenceText = "", value = ""] = Buffer.from(
+      entry.payload.buffer,
+      entry.payload.byteOffset,
+      entry.payload.length,
+    )
+      .toString("utf8")
+      .split("|");
+    const sequence = Number(sequenceText);
+    const last = this.#state.producers[producer];
+    if (last !== undefined && last.sequence >= sequence && !this.#options.forgetsSequences) {
+      return { offset: last.sequence === sequence ? last.offset : -1, isDuplicate: true };
+    }
+    const partition = Number(partitionText);
+    this.#state.partitions[partition] ??= [];
+    const values = this.#state.partitions[partition];
+    const offset = values.length;
+    values.push(value);
+    this.#state.producers[producer] = { sequence, offset };
+    return { offset, isDuplicate: false };
+  }
+
+  noteSkipped(index: number): void {
+    this.#state.appliedIndex = index;
+  }
+
+  lastAppliedIndex(): number {
+    return this.#state.appliedIndex;
+  }
+
+  async checkpoint(): Promise<number> {
+    const { appliedIndex } = this.#state;
+    const image = JSON.stringify(this.#state);
+    this.#options.world.noteAsync();
+    await this.#options.wait(2);
+    this.#options.world.noteAsync();
+    this.#save(image);
+    return appliedIndex;
+  }
+
+  async *createSnapshot(): AsyncIterable<Uint8Array> {
+    const image = Buffer.from(JSON.stringify(this.#state));
+    for (let at = 0; at < image.length; at += snapshotChunkSize) {
+      this.#options.world.noteAsync();
+      yield image.subarray(at, at + snapshotChunkSize);
+    }
+  }
+
+  async installSnapshot(index: number, _term: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    this.#options.world.noteAsync();
+    const parts: Uint8Array[] = [];
+    for await (const chunk of chunks) {
+      this.#options.world.noteAsync();
+      parts.push(chunk);
+    }
+    const image = Buffer.concat(parts).toString("utf8");
+    const state: LogState = JSON.parse(image);
+    await this.#options.wait(2);
+    this.#options.world.noteAsync();
+    this.#save(image);
+    this.#state = { ...state, appliedIndex: index };
+  }
+
+  onLeadership(isLeader: boolean, term: number): void {
+    this.#options.onLeadership(isLeader, term);
+  }
+
+  async close(): Promise<void> {}
+
+  /** A file with a checksum in front, replaced as a whole. */
+  #save(image: string): void {
+    const { disk } = this.#options;
+    const bytes = Buffer.from(image);
+    const head = Buffer.alloc(8);
+    head.writeUInt32LE(bytes.length, 0);
+    head.writeUInt32LE(crc32(bytes), 4);
+    const path = `${this.#path}.new`;
+    disk.remove(path);
+    const file = disk.open(path, "create");
+    file.write(0, [head, bytes]);
+    file.sync();
+    file.close();
+    disk.rename(path, this.#path);
+    disk.syncFolder("state");
+  }
+
+  #load(): void {
+    const { disk } = this.#options;
+    disk.makeFolder("state");
+    disk.syncFolder("");
+    if (!disk.exists(this.#path)) return;
+    const file = disk.open(this.#path, "read");
+    const bytes = Buffer.from(file.read(0, file.size()));
+    file.close();
+    const image = bytes.subarray(8);
+    const isIntact =
+      bytes.length >= 8 && bytes.readUInt32LE(0) === image.length && bytes.readUInt32LE(4) === crc32(image);
+    if (isIntact) this.#state = JSON.parse(image.toString("utf8"));
+  }
+}
+
+const snapshotChunkSize = 2048;

@@ -1,0 +1,192 @@
+import { errorCode } from "../../src/platform/files/disk.ts";
+import { SimDisk } from "../../src/platform/files/sim-disk.ts";
+import { silentLogger } from "../../src/platform/log/logger.ts";
+import { openWriteAheadLog } from "../../src/queue/drivers/storage/wal/write-ahead-log.ts";
+import type { CommittedEntry } from "../../src/queue/service/ports.ts";
+import type { ReplicationLimits } from "../../src/queue/service/replication/limits.ts";
+import { createReplicationHost, type ReplicationHost } from "../../src/queue/service/replication/replication-host.ts";
+import { LogMachine } from "./log-machine.ts";
+import type { Network } from "./network.ts";
+import { type BrokenRule, breakLog, createRaft } from "./rules.ts";
+import { NodeTime, type World } from "./world.ts";
+
+/** One machine with its disk, and the lives of the broker on it. */
+export interface SimNodeOptions {
+  readonly id: string;
+  readonly voters: readonly string[];
+  readonly shardCount: number;
+  readonly world: World;
+  readonly network: Network;
+  readonly limits: Partial<ReplicationLimits>;
+  readonly diskLatencyMsMax: number;
+  readonly brokenRule: BrokenRule | undefined;
+  readonly observer: NodeObserver;
+  /** False for a node that joins a running cluster. */
+  readonly isFounder: boolean;
+}
+
+export interface NodeObserver {
+  onApply(node: string, entry: CommittedEntry): void;
+  onLeadership(node: string, shard: number, isLeader: boolean, term: number): void;
+  /** A life ended without a fault to blame. */
+  onSurprise(node: string, error: unknown): void;
+}
+
+interface Life {
+  readonly time: NodeTime;
+  readonly host: ReplicationHost;
+  readonly machines: readonly LogMachine[];
+  readonly onEnd: Set<() => void>;
+}
+
+export class SimNode {
+  readonly id: string;
+  readonly disk: SimDisk;
+  readonly #options: SimNodeOptions;
+  #life: Life | undefined;
+  #isFirstLife = true;
+  #isWiped = false;
+  /** Multiplies the time that the disk takes. */
+  diskSlowness = 1;
+  wallOffsetMs = 0;
+  /** What was done to the disk and is not made good yet. */
+  isDamaged = false;
+
+  constructor(options: SimNodeOptions) {
+    this.id = options.id;
+    this.#options = options;
+    const { world } = options;
+    this.disk = new SimDisk({
+      random: world.random,
+      schedule: (delayMs, run) => (this.#life === undefined ? undefined : this.#life.time.schedule(delayMs, run)),
+      latencyMs: () => world.between(0.05, options.diskLatencyMsMax) * this.diskSlowness,
+    });
+  }
+
+  get isUp(): boolean {
+    return this.#life !== undefined;
+  }
+  get host(): ReplicationHost | undefined {
+    return this.#life?.host;
+  }
+  machine(shard: number): LogMachine | undefined {
+    return this.#life?.machines[shard];
+  }
+
+  /** Runs `act` when this life of the node ends. */
+  onEnd(act: () => void): () => void {
+    const ends = this.#life?.onEnd;
+    ends?.add(act);
+    return () => ends?.delete(act);
+  }
+
+  start(): void {
+    if (this.#life !== undefined) return;
+    const { world, network, brokenRule, observer } = this.#options;
+    const time = new NodeTime(world, this.wallOffsetMs);
+    const defer = (run: () => void): void => world.defer(time.guard(run));
+    // NOTE: the disk schedules in the life that opened the file, also while that life is being built.
+    const machines: LogMachine[] = [];
+    const life = { time, machines, onEnd: new Set<() => void>() };
+    this.#life = life as unknown as Life;
+    try {
+      const wal = openWriteAheadLog({
+        disk: this.disk,
+        folder: "wal",
+        timers: time,
+        random: world.random,
+        runSoon: defer,
+        limits: { fileBytes: 128 * 1024, groupBytes: 64 * 1024, recentBytes: 16 * 1024, retryFullMs: 200 },
+      });
+      const host = createReplicationHost({
+        nodeId: this.id,
+        voters: this.#options.voters,
+        shardCount: this.#options.shardCount,
+        isBootstrap: this.#options.isFounder && this.#isFirstLife && !this.#isWiped,
+        wal: breakLog(brokenRule, wal, defer),
+        stateMachineFor: (shard) => {
+          const machine = this.#createMachine(shard, time);
+          machines.push(machine);
+          return machine;
+        },
+        transport: network.attach(this.id),
+        clock: time,
+        timers: time,
+        random: world.random,
+        logger: silentLogger,
+        limits: this.#options.limits,
+        defer,
+        createRaft: (options) => createRaft(brokenRule, options),
+      });
+      this.#life = { ...life, host };
+      this.#isFirstLife = false;
+      void host.start();
+    } catch (error) {
+      this.#life = undefined;
+      time.isOver = true;
+      // NOTE: a node that cannot read or write its disk does not come up; it is started again.
+      const code = errorCode(error);
+      if (code !== "EIO" && code !== "ENOSPC") observer.onSurprise(this.id, error);
+      this.disk.crash();
+      world.after(50, () => this.start());
+    }
+  }
+
+  #createMachine(shard: number, time: NodeTime): LogMachine {
+    const { world, observer, brokenRule } = this.#options;
+    return new LogMachine({
+      shard,
+      disk: this.disk,
+      world,
+      wait: (delayMs) => new Promise((resolve) => time.schedule(delayMs, resolve)),
+      onApply: (entry) => observer.onApply(this.id, entry),
+      onLeadership: (isLeader, term) => observer.onLeadership(this.id, shard, isLeader, term),
+      forgetsSequences: brokenRule === "repeatOnRetry",
+    });
+  }
+
+  /** The power fails: what was not synced may be gone. */
+  crash(): void {
+    this.#endLife();
+    this.disk.crash();
+  }
+
+  /** The process is killed, the machine goes on: what was written stays. */
+  kill(): void {
+    this.#endLife();
+    this.disk.killProcess();
+  }
+
+  wipe(): void {
+    this.#endLife();
+    this.disk.wipe();
+    this.#isWiped = true;
+    this.isDamaged = true;
+  }
+
+  pause(durationMs: number): void {
+    this.#life?.time.pause(durationMs);
+  }
+
+  setWallOffset(offsetMs: number): void {
+    this.wallOffsetMs = offsetMs;
+    if (this.#life !== undefined) this.#life.time.wallOffsetMs = offsetMs;
+  }
+
+  /** Nothing of what was done to the disk is left to repair. */
+  get isWhole(): boolean {
+    const host = this.#life?.host;
+    if (host === undefined || host.failure !== undefined) return false;
+    return host.statuses.every((status) => !status.isRecovering && status.failure === undefined);
+  }
+
+  #endLife(): void {
+    const life = this.#life;
+    if (life === undefined) return;
+    this.#life = undefined;
+    life.time.isOver = true;
+    this.#options.network.detach(this.id);
+    life.host.kill();
+    for (const act of life.onEnd) act();
+  }
+}
