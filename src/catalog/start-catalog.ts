@@ -6,11 +6,11 @@ import { createMetrics } from "../platform/metrics/metrics.ts";
 import { systemRandom } from "../platform/random/random.ts";
 import { systemClock } from "../platform/time/clock.ts";
 import type { CatalogConfig } from "./config.ts";
-import { PostgresBooks } from "./drivers/postgres-books.ts";
 import { RedisCache } from "./drivers/redis-cache.ts";
 import { createCatalogRoutes } from "./http/catalog-routes.ts";
 import { BookService, type Dependency } from "./service/book-service.ts";
 import { createObserver } from "./service/observe-dependency.ts";
+import { PostgresBooks } from "./store/postgres-books.ts";
 
 /** Nothing is posted to this service. */
 const bodyLimitBytes = 64 * 1024;

@@ -225,7 +225,9 @@ function define(t: Test, implementation: Implementation): void {
   t.test("a migration that fails leaves the version before it", async (t) => {
     const target = await implementation.createTarget();
     await (await open(target)).close();
-    t.match(String(await failureOf(openDatabase(target, [...migrations, brokenMigration]))), /syntax error/);
+    const failure = await failureOf(openDatabase(target, [...migrations, brokenMigration]));
+    t.match(String(failure), /syntax error/);
+    t.notOk(isDomainError(failure), "a mistake in a migration is ours, not the operator's");
     await using db = await open(target);
     t.strictSame(await appliedVersions(db), [1, 2]);
     const table = await failureOf(sql`select * from half_done`.execute(db.query));
@@ -307,4 +309,48 @@ t.test("Postgres", async (t) => {
       t.strictSame(await names(db), ["kept"]);
     },
   );
+  t.test("restarts under load cost failed calls, never a hang or the process", { timeout: 60_000 }, async (t) => {
+    await using db = await openDatabase<Schema>(await createTarget(), migrations);
+    let isOver = false;
+    const counts = { ping: 0, transaction: 0, stream: 0, failed: 0 };
+    const repeat = async (name: "ping" | "transaction" | "stream", work: () => Promise<unknown>): Promise<void> => {
+      while (!isOver) {
+        const outcome = await work().then(
+          () => name,
+          () => "failed" as const,
+        );
+        counts[outcome] += 1;
+        if (outcome === "failed") await sleep(5);
+      }
+    };
+    const transfer = (tx: Kysely<Schema>): Promise<unknown> => tx.selectFrom("owner").selectAll().execute();
+    const work = {
+      ping: () => db.ping(),
+      transaction: () =>
+        db.transaction(async (tx) => {
+          await transfer(tx);
+          await sleep(1);
+          await transfer(tx);
+        }),
+      stream: async () => {
+        for await (const _row of db.query.selectFrom("owner").selectAll().stream(10));
+      },
+    };
+    const loads = (["ping", "transaction", "stream"] as const).flatMap((name) =>
+      [1, 2, 3].map(() => repeat(name, work[name])),
+    );
+    for (let round = 0; round < 3; round++) {
+      await sleep(200);
+      await server.stop();
+      await sleep(50);
+      await server.start();
+      const before = { ...counts };
+      await sleep(600);
+      for (const name of ["ping", "transaction", "stream"] as const)
+        t.ok(counts[name] > before[name], `${name} ${round}`);
+    }
+    isOver = true;
+    await Promise.all(loads);
+    t.ok(counts.failed > 0, "the server was really away");
+  });
 });

@@ -99,7 +99,7 @@ async function waitUntilReady(url: string, child: ChildProcess): Promise<void> {
   const endsMs = performance.now() + startTimeoutMs;
   while (performance.now() < endsMs) {
     if (child.exitCode !== null) throw new Error(`postgres ended with ${child.exitCode} at its start`);
-    const sql = postgres(url, { max: 1, connect_timeout: 1, onnotice: () => {} });
+    const sql = postgres(url, { max: 1, connect_timeout: 1, fetch_types: false, onnotice: () => {} });
     try {
       await sql`select 1`;
       return;

@@ -2,8 +2,9 @@ import { Kysely, sql } from "kysely";
 import { systemRandom } from "../random/random.ts";
 import { sleep } from "../time/clock.ts";
 import { applyMigrations, type DatabaseKind, type Migration } from "./migrations.ts";
-import { createPostgresClient, createPostgresDialect, type PostgresTarget } from "./open-postgres.ts";
+import { createPostgresClient, type PostgresTarget } from "./open-postgres.ts";
 import { openSqlite } from "./open-sqlite.ts";
+import { createPostgresDialect } from "./postgres-dialect.ts";
 import { createSqlError, isConnectionFailure } from "./sql-errors.ts";
 import { createSqliteDialect } from "./sqlite-dialect.ts";
 
@@ -27,8 +28,6 @@ export interface Database<Schema> extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Queries that still run when a database is closed may take this long. */
-const closeTimeoutSeconds = 5;
 const maxAttempts = 10;
 const retryBaseMs = 5;
 
@@ -67,16 +66,12 @@ function openSqliteDatabase<Schema>(path: string): Database<Schema> {
 }
 
 function openPostgresDatabase<Schema>(target: PostgresTarget): Database<Schema> {
-  const client = createPostgresClient(target);
-  const query = new Kysely<Schema>({ dialect: createPostgresDialect(client) });
+  const query = new Kysely<Schema>({ dialect: createPostgresDialect(() => createPostgresClient(target)) });
   return createDatabase({
     kind: "postgres",
     query,
     transaction: (work) => runSerializable(query, work),
-    close: async () => {
-      const ending = client.end({ timeout: closeTimeoutSeconds });
-      await Promise.all([ending, query.destroy()]);
-    },
+    close: () => query.destroy(),
   });
 }
 

@@ -1,5 +1,3 @@
-import type { Dialect } from "kysely";
-import { PostgresJSDialect } from "kysely-postgres-js";
 import postgres from "postgres";
 
 export interface PostgresTarget {
@@ -35,12 +33,10 @@ export function createPostgresClient(target: PostgresTarget) {
     connect_timeout: (target.connectTimeoutMs ?? defaultPostgresConnectTimeoutMs) / 1000,
     backoff: () => reconnectDelaySeconds,
     idle_timeout: 300,
+    // NOTE: the query for array types has no one to catch its failure: a server that leaves then would end the process.
+    fetch_types: false,
     onnotice: () => {},
     connection: { application_name: "slipway" },
     types: { bigint: int8 },
   });
-}
-
-export function createPostgresDialect(client: PostgresClient): Dialect {
-  return new PostgresJSDialect({ postgres: client });
 }

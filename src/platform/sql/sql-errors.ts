@@ -29,5 +29,5 @@ export function isForeignKeyViolation(error: unknown): boolean {
 export function isConnectionFailure(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   if (typeof code !== "string") return false;
-  return /^(?:E[A-Z_]+|CONNECT|CONNECTION_.*|CONNECT_TIMEOUT|08...|57P0.|53300)$/.test(code);
+  return /^(?:(?!ERR_)E[A-Z]+|CONNECTION_.*|CONNECT_TIMEOUT|08...|57P0.|53300)$/.test(code);
 }
