@@ -68,6 +68,9 @@ interface RawFact {
 
 type Row = Record<string, unknown>;
 
+/** When the `curated-*` files were last worked on; part of the version, so that reports judged before are redone. */
+const curatedMonth = "2026-11";
+
 /** Minors the Kubernetes deprecation guide has a section for. */
 const guideMinors = new Set(["1.16", "1.22", "1.25", "1.26", "1.27", "1.29", "1.32"]);
 
@@ -95,6 +98,16 @@ const calendarIds: Readonly<Record<string, string>> = {
   "azure-kubernetes-service": "aks",
 };
 
+/** Images released with an add-on under version numbers of their own: they would be judged by the wrong cycles. */
+const foreignVersions = new Set([
+  "fluxcd/source-controller",
+  "fluxcd/kustomize-controller",
+  "fluxcd/helm-controller",
+  "fluxcd/notification-controller",
+  "ingress-nginx/kube-webhook-certgen",
+  "tigera/operator",
+]);
+
 /** Charts whose names other products use as well: a name alone is no evidence. */
 const ambiguousCharts = new Set(["base", "gateway"]);
 
@@ -118,11 +131,8 @@ function refresh(inputFolder: string, datasetDate: string): void {
   writeSection("add-ons.asset.json", "addOns", addOns.filter(({ kind }) => kind !== "platform").map(toAddOn));
   writeSection("calendars.asset.json", "calendars", addOns.filter(({ kind }) => kind === "platform").map(toCalendar));
   writeSection("upgrade-facts.asset.json", "facts", facts.flatMap(toFacts));
-  const manifest = {
-    version: `api 1.${horizon}; addons ${datasetDate.slice(0, 7)}`,
-    date: datasetDate,
-    horizon: `1.${horizon}`,
-  };
+  const version = `api 1.${horizon}; addons ${datasetDate.slice(0, 7)}; curated ${curatedMonth}`;
+  const manifest = { version, date: datasetDate, horizon: `1.${horizon}` };
   writeFileSync(join(outputFolder, "manifest.asset.json"), `${JSON.stringify(manifest)}\n`);
 }
 
@@ -171,7 +181,11 @@ function toAddOn(raw: RawAddOn): Row {
     id: raw.id,
     name: raw.name,
     kind: raw.kind,
-    match: { ...raw.match, charts: raw.match.charts.filter((chart) => !ambiguousCharts.has(chart)) },
+    match: {
+      ...raw.match,
+      images: raw.match.images.filter((image) => !foreignVersions.has(image)),
+      charts: raw.match.charts.filter((chart) => !ambiguousCharts.has(chart)),
+    },
     cycles: raw.lifecycle.map(({ cycle, released, eol, latest }) =>
       compact({ cycle, released: released ?? undefined, endOfLife: endOfLife(eol), latest: latest ?? undefined }),
     ),

@@ -30,6 +30,7 @@ export const knowledgeBaseAssets = {
     "fleet/knowledge/data/calendars.asset.json",
     "fleet/knowledge/data/upgrade-facts.asset.json",
     "fleet/knowledge/data/curated-facts.asset.json",
+    "fleet/knowledge/data/curated-ranges.asset.json",
   ],
 } as const;
 

@@ -1,5 +1,5 @@
 /**
- * The file format of facts: any of five sections, in the committed files and in a registry folder alike, under one
+ * The file format of facts: any of six sections, in the committed files and in a registry folder alike, under one
  * validator. A registry row replaces the built-in row of the same identity; the same identity twice in one set is a
  * contradiction.
  */
@@ -7,6 +7,7 @@ import { fleetError } from "../errors.ts";
 import { byKind, type Check, fields, list, oneOf, runCheck, text, truth } from "./check-shape.ts";
 import type {
   AddOn,
+  AddOnRanges,
   ApiLifecycle,
   ApiMigration,
   KnowledgeBase,
@@ -19,6 +20,7 @@ export interface KnowledgeBaseSections {
   readonly apis?: readonly ApiLifecycle[];
   readonly migrations?: readonly ApiMigration[];
   readonly addOns?: readonly AddOn[];
+  readonly ranges?: readonly AddOnRanges[];
   readonly calendars?: readonly SupportCalendar[];
   readonly facts?: readonly UpgradeFact[];
 }
@@ -51,35 +53,71 @@ export const rowIdentity = {
   facts: identifyFact,
 } as const;
 
+/** @throws DomainError knowledge_base_invalid */
 export function assembleKnowledgeBase(
   manifest: KnowledgeBaseManifest,
   sections: readonly KnowledgeBaseSections[],
 ): KnowledgeBase {
+  const ranges = sections.flatMap((section) => section.ranges ?? []);
   return {
-    ...manifest,
+    version: manifest.version,
+    date: manifest.date,
+    horizon: manifest.horizon,
     apis: sections.flatMap((section) => section.apis ?? []),
     migrations: sections.flatMap((section) => section.migrations ?? []),
-    addOns: sections.flatMap((section) => section.addOns ?? []),
+    addOns: addRanges(
+      sections.flatMap((section) => section.addOns ?? []),
+      ranges,
+    ),
     calendars: sections.flatMap((section) => section.calendars ?? []),
     facts: sections.flatMap((section) => section.facts ?? []),
   };
 }
 
-/** The knowledge base with the rows of a registry in place of its own. `registryVersion` names their content. */
+/**
+ * The knowledge base with the rows of a registry in place of its own. `registryVersion` names their content.
+ * @throws DomainError knowledge_base_invalid
+ */
 export function extendKnowledgeBase(
   base: KnowledgeBase,
   registry: readonly KnowledgeBaseSections[],
   registryVersion: string,
 ): KnowledgeBase {
-  const added = assembleKnowledgeBase(base, registry);
+  const added = assembleKnowledgeBase(
+    base,
+    registry.map((section) => ({ ...section, ranges: [] })),
+  );
+  const addOns = replaceRows(base.addOns, added.addOns, rowIdentity.addOns);
   return {
     ...base,
     version: `${base.version}; registry ${registryVersion}`,
     apis: replaceRows(base.apis, added.apis, rowIdentity.apis),
     migrations: replaceRows(base.migrations, added.migrations, rowIdentity.migrations),
-    addOns: replaceRows(base.addOns, added.addOns, rowIdentity.addOns),
+    addOns: addRanges(
+      addOns,
+      registry.flatMap((section) => section.ranges ?? []),
+    ),
     calendars: replaceRows(base.calendars, added.calendars, rowIdentity.calendars),
     facts: replaceRows(base.facts, added.facts, rowIdentity.facts),
+  };
+}
+
+function addRanges(addOns: readonly AddOn[], ranges: readonly AddOnRanges[]): readonly AddOn[] {
+  const known = new Set(addOns.map(({ id }) => id));
+  const unknown = ranges.find(({ addOn }) => !known.has(addOn));
+  if (unknown !== undefined) {
+    throw fleetError("knowledge_base_invalid", `Cannot use ranges of "${unknown.addOn}": there is no such add-on`);
+  }
+  if (ranges.length === 0) return addOns;
+  return addOns.map((addOn) => ranges.filter((row) => row.addOn === addOn.id).reduce(addRange, addOn));
+}
+
+function addRange(addOn: AddOn, { compatibility, citations }: AddOnRanges): AddOn {
+  const replaced = new Set(compatibility.map(({ versions }) => versions));
+  return {
+    ...addOn,
+    compatibility: [...compatibility, ...addOn.compatibility.filter(({ versions }) => !replaced.has(versions))],
+    citations: [...addOn.citations, ...citations.filter((citation) => !addOn.citations.includes(citation))],
   };
 }
 
@@ -168,6 +206,8 @@ const versions = text({
   what: "cycle or comparators joined by blanks",
 });
 
+const compatibility = fields({ versions, basis: oneOf(bases) }, { kubernetesMin: minor, kubernetesMax: minor });
+
 const addOn = fields(
   {
     id: identifier,
@@ -183,6 +223,8 @@ const addOn = fields(
   },
   { retired: fields({ date, replacement: text(), citation }) },
 );
+
+const range = fields({ addOn: identifier, compatibility: list(compatibility, { most: 500, least: 1 }), citations });
 
 const calendar = fields({
   id: oneOf(["kubernetes", "eks", "gke", "aks"]),
@@ -254,5 +296,12 @@ const rows = (check: Check): Check => list(check, { most: maxRowsPerSection });
 
 const sectionsCheck = fields(
   {},
-  { apis: rows(api), migrations: rows(migration), addOns: rows(addOn), calendars: rows(calendar), facts: rows(fact) },
+  {
+    apis: rows(api),
+    migrations: rows(migration),
+    addOns: rows(addOn),
+    ranges: rows(range),
+    calendars: rows(calendar),
+    facts: rows(fact),
+  },
 );

@@ -101,6 +101,13 @@ export interface AddOn {
   readonly citations: readonly string[];
 }
 
+/** Ranges for an add-on that has its row elsewhere; a range for the same versions takes the other's place. */
+export interface AddOnRanges {
+  readonly addOn: string;
+  readonly compatibility: readonly AddOnCompatibility[];
+  readonly citations: readonly string[];
+}
+
 export interface SupportCycle {
   readonly minor: KubernetesMinor;
   readonly released?: string;

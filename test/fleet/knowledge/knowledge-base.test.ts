@@ -10,6 +10,7 @@ import {
   maxRegistryFiles,
 } from "../../../src/fleet/drivers/knowledge-base-files.ts";
 import { evaluate } from "../../../src/fleet/model/evaluate.ts";
+import { createImageRecognizer } from "../../../src/fleet/model/image-recognition.ts";
 import type { AddOn, ApiLifecycle, KnowledgeBase } from "../../../src/fleet/model/knowledge-base.ts";
 import { findContradictions } from "../../../src/fleet/model/knowledge-base-contradictions.ts";
 import { maxRowsPerSection, parseSections } from "../../../src/fleet/model/knowledge-base-sections.ts";
@@ -58,7 +59,7 @@ t.test("there is what there has to be", async (t) => {
   t.ok(knowledgeBase.apis.length >= 476, `${knowledgeBase.apis.length} APIs`);
   t.ok(knowledgeBase.addOns.length >= 34, `${knowledgeBase.addOns.length} add-ons`);
   t.ok(knowledgeBase.facts.length >= 190, `${knowledgeBase.facts.length} facts`);
-  t.match(knowledgeBase.version, /^api 1\.\d+; addons \d{4}-\d{2}$/);
+  t.match(knowledgeBase.version, /^api 1\.\d+; addons \d{4}-\d{2}; curated \d{4}-\d{2}$/);
   t.strictSame(knowledgeBase.calendars.map(({ id }) => id).sort(), ["aks", "eks", "gke", "kubernetes"]);
   const removedOnByDefault = knowledgeBase.apis.filter(
     ({ component, removed, isServedByDefault, isStored }) =>
@@ -233,7 +234,7 @@ t.test("a registry folder adds rows, replaces rows, and shows in the version", a
     "README.md": "not read",
   });
   const extended = loadKnowledgeBase(folder);
-  t.match(extended.version, /^api 1\.\d+; addons \d{4}-\d{2}; registry [0-9a-f]{8}$/);
+  t.match(extended.version, /; registry [0-9a-f]{8}$/);
   t.equal(loadKnowledgeBase(folder).version, extended.version, "the same content has the same version");
   t.equal(extended.apis.length, knowledgeBase.apis.length + 1);
   t.equal(extended.addOns.length, knowledgeBase.addOns.length + 1, "keda was replaced, gadget added");
@@ -255,6 +256,67 @@ t.test("a registry folder adds rows, replaces rows, and shows in the version", a
 
   writeFileSync(join(folder, "30-more.json"), "{}");
   t.not(loadKnowledgeBase(folder).version, extended.version, "other content has another version");
+});
+
+t.test("ranges add to an add-on that has its row elsewhere", async (t) => {
+  const range = {
+    addOn: "cilium",
+    compatibility: [{ versions: "1.18", kubernetesMin: "1.20", kubernetesMax: "1.21", basis: "upstream-supported" }],
+    citations: gadget.citations,
+  };
+  const folder = t.testdir({
+    good: { "a.json": JSON.stringify({ ranges: [range] }) },
+    bad: { "a.json": JSON.stringify({ ranges: [{ ...range, addOn: "nothing" }] }) },
+  });
+  const before = knowledgeBase.addOns.find(({ id }) => id === "cilium");
+  const after = loadKnowledgeBase(join(folder, "good")).addOns.find(({ id }) => id === "cilium");
+  t.equal(after?.compatibility.length, before?.compatibility.length, "the range of 1.18 was replaced");
+  t.strictSame(after?.compatibility[0], range.compatibility[0]);
+  t.ok(after?.citations.includes(gadget.citations[0] ?? ""), "its citation came along");
+  t.throws(() => loadKnowledgeBase(join(folder, "bad")), {
+    code: "knowledge_base_invalid",
+    message: /Cannot use ranges of "nothing": there is no such add-on/,
+  });
+});
+
+t.test("images with version numbers of their own are not matched to an add-on", async (t) => {
+  const { recognize } = createImageRecognizer(knowledgeBase);
+  for (const image of [
+    "ghcr.io/fluxcd/source-controller:v1.4.1",
+    "quay.io/tigera/operator:v1.34.0",
+    "registry.k8s.io/ingress-nginx/kube-webhook-certgen:v1.4.1",
+  ]) {
+    t.equal(recognize(image), undefined, image);
+  }
+});
+
+t.test("retired products and curated ranges judge as they should", async (t) => {
+  const judge = (id: string, version: string, target: "1.33" | "1.36"): string[] =>
+    evaluate({
+      inventory: {
+        ...healthyCluster,
+        serverVersion: "v1.32.1",
+        nodes: [{ name: "n", kubeletVersion: "v1.32.1" }],
+        addOns: [{ id, version, namespaces: ["x"], source: "image" }],
+      },
+      knowledgeBase,
+      target,
+      date: "2026-11-21",
+    })
+      .findings.filter(({ category }) => ["eol-addon", "chart-incompat", "addon-no-data"].includes(category))
+      .map(({ severity, key }) => `${severity} ${key}`);
+  t.strictSame(judge("kubernetes-dashboard", "2.7.0", "1.33"), ["blocker eol-addon/kubernetes-dashboard"]);
+  t.strictSame(judge("promtail", "3.0.0", "1.33"), ["blocker eol-addon/promtail"]);
+  t.strictSame(judge("strimzi", "0.45.0", "1.33"), ["blocker chart-incompat/strimzi"]);
+  t.strictSame(judge("strimzi", "0.45.1", "1.33"), []);
+  t.strictSame(judge("strimzi", "0.50.0", "1.36"), []);
+  t.strictSame(judge("cilium", "1.18.2", "1.33"), []);
+  t.strictSame(judge("cilium", "1.18.2", "1.36"), ["warning chart-incompat/cilium"]);
+  t.strictSame(judge("cloudnative-pg", "1.25.1", "1.33"), [
+    "blocker chart-incompat/cloudnative-pg",
+    "blocker eol-addon/cloudnative-pg/1.25",
+  ]);
+  t.strictSame(judge("knative", "1.23.0", "1.36"), []);
 });
 
 t.test("a registry folder that is wrong is refused, with its file and reason", async (t) => {
