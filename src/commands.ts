@@ -1,9 +1,21 @@
 import type { CliOptions, CommandEntry } from "./platform/cli/run-cli.ts";
+import type { ServiceTable } from "./up/module.ts";
 
 export const programName = "slipway";
 
+/** What `slipway up` starts, in this order. */
+const upServices: ServiceTable = {
+  queue: async () => (await import("./queue/module.ts")).queueUpService,
+};
+
 /** Command name → summary and lazy import; a feature is loaded only when one of its commands runs. */
 const table: readonly CommandEntry[] = [
+  {
+    name: "up",
+    summary: "Start every server on loopback with embedded defaults",
+    isCallName: false,
+    load: async () => (await import("./up/module.ts")).createUpCommand(upServices),
+  },
   {
     name: "queue",
     summary: "Message broker: topics, groups, retries, dead letters, delays",

@@ -15,6 +15,7 @@ import { startQueueServer } from "./start-queue-server.ts";
 
 export { loadQueueConfig, type QueueConfig } from "./config.ts";
 export { type QueueServer, type QueueServerDependencies, startQueueServer } from "./start-queue-server.ts";
+export { queueUpService } from "./up-service.ts";
 
 const readFile = (path: string): string => readFileSync(path, "utf8");
 
