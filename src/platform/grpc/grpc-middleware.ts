@@ -4,6 +4,7 @@ import { statusByKind } from "../errors/status-map.ts";
 import type { Logger } from "../log/logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Clock } from "../time/clock.ts";
+import type { Span, Tracer } from "../tracing/tracer.ts";
 import { encodeStatusDetails, statusDetailsTrailer } from "./status-details.ts";
 
 export interface GrpcMetrics {
@@ -36,6 +37,14 @@ export interface CallMiddlewareOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics?: GrpcMetrics | undefined;
+  readonly tracer?: Tracer | undefined;
+}
+
+/** The span of a call, for spans below it and for headers of stored messages. */
+const spans = new WeakMap<CallContext, Span>();
+
+export function findCallSpan(context: CallContext): Span | undefined {
+  return spans.get(context);
 }
 
 const okCode = 0;
@@ -51,6 +60,7 @@ export function createCallMiddleware(options: CallMiddlewareOptions): ServerMidd
     context: CallContext,
   ) {
     const startedMs = options.clock.monotonicMs();
+    const span = startCallSpan(call.method.path, context, options.tracer);
     // A consumer that stops reading ends the generator with `return`: that is a cancelled call.
     let code = cancelledCode;
     try {
@@ -60,12 +70,26 @@ export function createCallMiddleware(options: CallMiddlewareOptions): ServerMidd
     } catch (error) {
       const shown = toServerError(error, call.method.path, context, options);
       code = shown.code;
+      span?.fail(error);
       throw shown;
     } finally {
       const durationMs = options.clock.monotonicMs() - startedMs;
       options.metrics?.observe({ method: call.method.path, code, durationMs });
+      span?.setAttributes({ "rpc.grpc.status_code": code });
+      span?.end();
     }
   };
+}
+
+function startCallSpan(path: string, context: CallContext, tracer: Tracer | undefined): Span | undefined {
+  if (tracer === undefined) return undefined;
+  const span = tracer.startSpan(path.replace(/^\//, ""), {
+    kind: "server",
+    parent: { traceparent: context.metadata.get("traceparent"), tracestate: context.metadata.get("tracestate") },
+    attributes: { "rpc.system": "grpc", "rpc.method": path },
+  });
+  spans.set(context, span);
+  return span;
 }
 
 function toServerError(

@@ -5,6 +5,7 @@ import { toListenError } from "../http/listen-on.ts";
 import type { Logger } from "../log/logger.ts";
 import { type Clock, systemTimers } from "../time/clock.ts";
 import type { TlsCertificates } from "../tls/tls-certificates.ts";
+import type { Tracer } from "../tracing/tracer.ts";
 import { createCallMiddleware, type GrpcMetrics } from "./grpc-middleware.ts";
 import { PeerCertificates, ReloadingCredentials } from "./grpc-tls.ts";
 import { GrpcHealth, healthDefinition } from "./health-service.ts";
@@ -38,6 +39,7 @@ export interface ServeGrpcOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics?: GrpcMetrics | undefined;
+  readonly tracer?: Tracer | undefined;
   /** `domain` of the ErrorInfo in error details, for example `queue`. */
   readonly errorDomain: string;
   readonly shutdownDeadlineMs: number;

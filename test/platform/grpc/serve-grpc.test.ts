@@ -4,7 +4,7 @@ import protobuf from "protobufjs/light.js";
 import t from "tap";
 import { formatListenAddress } from "../../../src/platform/config/field.ts";
 import { createErrorFactory, isDomainError } from "../../../src/platform/errors/domain-error.ts";
-import { createGrpcMetrics } from "../../../src/platform/grpc/grpc-middleware.ts";
+import { createGrpcMetrics, findCallSpan } from "../../../src/platform/grpc/grpc-middleware.ts";
 import { type GrpcHealth, healthDefinition } from "../../../src/platform/grpc/health-service.ts";
 import { type GrpcServer, type ServeGrpcOptions, serveGrpc } from "../../../src/platform/grpc/serve-grpc.ts";
 import { decodeErrorInfo, statusDetailsTrailer } from "../../../src/platform/grpc/status-details.ts";
@@ -13,6 +13,7 @@ import { silentLogger } from "../../../src/platform/log/logger.ts";
 import { createMetrics } from "../../../src/platform/metrics/metrics.ts";
 import { sleep, systemClock } from "../../../src/platform/time/clock.ts";
 import { type ClientAuthMode, TlsCertificates } from "../../../src/platform/tls/tls-certificates.ts";
+import type { Tracer } from "../../../src/platform/tracing/tracer.ts";
 import { createCertificateFolder } from "../../support/certificates.ts";
 
 interface Text {
@@ -60,6 +61,8 @@ async function echo(request: Text, context: CallContext, findName: (context: Cal
       throw new TypeError("secret of the bug");
     case "who":
       return { text: findName(context) };
+    case "span":
+      return { text: findCallSpan(context)?.headers().traceparent ?? "none" };
     case "slow":
       await sleep(200);
       return request;
@@ -205,6 +208,35 @@ t.test("calls are counted by method and code", async (t) => {
   t.match(text, 'test_grpc_requests_total{method="/test.Echo/Echo",code="0"} 1');
   t.match(text, 'test_grpc_requests_total{method="/test.Echo/Echo",code="5"} 1');
   t.match(text, 'test_grpc_request_duration_seconds_count{method="/test.Echo/Echo"} 2');
+});
+
+t.test("each call is a span under the caller's", async (t) => {
+  const seen: unknown[] = [];
+  const tracer: Tracer = {
+    startSpan(name, options) {
+      const noted: Record<string, unknown> = { name, kind: options?.kind, parent: options?.parent };
+      seen.push(noted);
+      return {
+        traceId: "t",
+        headers: () => ({ traceparent: "mine" }),
+        rename: () => {},
+        setAttributes: (attributes) => Object.assign(noted, attributes),
+        fail: () => Object.assign(noted, { isFailed: true }),
+        end: () => Object.assign(noted, { isEnded: true }),
+      };
+    },
+  };
+  const { address } = await start(t, { tracer });
+  const client = connect(t, address);
+  const metadata = Metadata({ traceparent: "theirs" });
+  t.strictSame(await client.echo({ text: "span" }, { metadata }), { text: "mine" });
+  await failureOf(client.echo({ text: "absent" }));
+  const parent = { traceparent: undefined, tracestate: undefined };
+  const common = { name: "test.Echo/Echo", kind: "server", isEnded: true };
+  t.strictSame(seen, [
+    { ...common, parent: { ...parent, traceparent: "theirs" }, "rpc.grpc.status_code": 0 },
+    { ...common, parent, isFailed: true, "rpc.grpc.status_code": 5 },
+  ]);
 });
 
 t.test("close() lets calls finish, refuses new ones, and cuts what is left at the deadline", async (t) => {

@@ -180,3 +180,96 @@ t.test("the page shows it without any other host, and its policy allows exactly 
   t.ok(policy.includes(createHash("sha256").update(script).digest("base64")));
   t.doesNotThrow(() => new Function(script), "the script can be parsed");
 });
+
+/** Just enough of a browser to run the page's script. */
+class FakeElement {
+  readonly children: (FakeElement | string)[] = [];
+  readonly attributes: Record<string, string> = {};
+  readonly dataset: Record<string, string> = {};
+  readonly listeners: Record<string, () => unknown> = {};
+  value = "";
+  hidden = false;
+  open = false;
+  #text = "";
+  readonly tag: string;
+
+  constructor(tag: string) {
+    this.tag = tag;
+  }
+
+  setAttribute(name: string, value: string): void {
+    this.attributes[name] = value;
+    if (name.startsWith("data-")) this.dataset[name.slice(5)] = value;
+  }
+
+  addEventListener(name: string, listener: () => unknown): void {
+    this.listeners[name] = listener;
+  }
+
+  append(...items: (FakeElement | string)[]): void {
+    this.children.push(...items);
+  }
+
+  replaceChildren(...items: (FakeElement | string)[]): void {
+    this.children.splice(0, this.children.length, ...items);
+  }
+
+  get textContent(): string {
+    return (
+      this.#text + this.children.map((child) => (child instanceof FakeElement ? child.textContent : child)).join("")
+    );
+  }
+
+  set textContent(text: string) {
+    this.#text = text;
+  }
+
+  findAll(test: (element: FakeElement) => boolean): FakeElement[] {
+    const inside = this.children.flatMap((child) => (child instanceof FakeElement ? child.findAll(test) : []));
+    return test(this) ? [this, ...inside] : inside;
+  }
+}
+
+t.test("the page's script shows every operation, and sends what is typed in", async (t) => {
+  const { app } = createApp();
+  const html = await (await app.request("/docs")).text();
+  const script = html.split("<script>")[1]?.split("</script>")[0] ?? "";
+  const roots: Record<string, FakeElement> = { index: new FakeElement("nav"), content: new FakeElement("main") };
+  const everything = (): FakeElement[] => Object.values(roots).flatMap((root) => root.findAll(() => true));
+  const sent: [string, RequestInit][] = [];
+  const document = {
+    title: "",
+    createElement: (tag: string) => new FakeElement(tag),
+    getElementById: (id: string) => roots[id] ?? everything().find((element) => element.attributes["id"] === id),
+    querySelector: () => ({ content: "/openapi.json" }),
+  };
+  const fetchInApp = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    sent.push([path, init]);
+    return await app.request(path, init);
+  };
+  new Function("document", "location", "fetch", script)(document, { hash: "#listParts" }, fetchInApp);
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(document.title, "Test </script>");
+  const operations = everything().filter((element) => element.attributes["class"] === "operation");
+  t.strictSame(
+    operations.map((element) => element.attributes["id"]),
+    ["createTopic", "listParts", "clearTopic", "getMetrics"],
+  );
+  const text = roots["content"]?.textContent ?? "";
+  for (const word of ["Create a topic", "maxLength 10", "From 1.", "Who it belongs to.", "default 3", "It exists."]) {
+    t.match(text, word);
+  }
+  t.notMatch(text, /undefined|\[object/);
+  t.equal(operations[1]?.open, true, "the one in the address is open");
+  const credential = everything().find((element) => element.attributes["id"] === "credential");
+  if (credential) credential.value = "key";
+  const form = operations[1];
+  for (const input of form?.findAll((element) => element.tag === "input") ?? []) {
+    input.value = { name: "a/b", part: "7", page: "2", tag: "" }[input.attributes["name"] ?? ""] ?? "";
+  }
+  await form?.findAll((element) => element.tag === "button")[0]?.listeners["click"]?.();
+  t.strictSame(sent[1]?.[0], "/topics/a%2Fb/parts/7?page=2");
+  t.strictSame(sent[1]?.[1].headers, { "X-API-Key": "key" });
+  t.match(form?.textContent, /200 [^\n]*\n\n\{\n {2}"params"/);
+});
