@@ -25,6 +25,8 @@ const definiteCodes = new Set([
   "SHUTTING_DOWN",
 ]);
 const attemptsMax = 6;
+/** Never gives up: it shows that the cluster works again. */
+export const finalProducer = "final";
 
 export class Clients {
   readonly operations: Operation[] = [];
@@ -94,6 +96,7 @@ export class Clients {
   ): void {
     const { world, nodes } = this.#options;
     const { producer, sequence, value } = operation;
+    const isPersistent = operation.producer === finalProducer;
     const finish = (error: unknown, result: unknown): void => {
       operation.endMs = world.nowMs;
       if (error === undefined) {
@@ -104,7 +107,7 @@ export class Clients {
         return;
       }
       if (!isDefinite(error)) operation.outcome = "unknown";
-      if (attempt >= attemptsMax) {
+      if (attempt >= attemptsMax && !isPersistent) {
         onEnd();
         return;
       }

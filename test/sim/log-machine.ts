@@ -1,7 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { Disk } from "../../src/platform/files/disk.ts";
 import type { CommittedEntry, ShardStateMachine } from "../../src/queue/service/ports.ts";
-import type { World } from "./world.ts";
 
 /**
  * The smallest state machine that can go wrong in all the ways that matter: logs of values by partition, with
@@ -27,7 +26,6 @@ interface LogState {
 export interface LogMachineOptions {
   readonly shard: number;
   readonly disk: Disk;
-  readonly world: World;
   /** Waits in the node's own time: never ends when the node dies. */
   readonly wait: (delayMs: number) => Promise<void>;
   readonly onApply: (entry: CommittedEntry) => void;
@@ -91,9 +89,7 @@ export class LogMachine implements ShardStateMachine {
   async checkpoint(): Promise<number> {
     const { appliedIndex } = this.#state;
     const image = JSON.stringify(this.#state);
-    this.#options.world.noteAsync();
     await this.#options.wait(2);
-    this.#options.world.noteAsync();
     this.#save(image);
     return appliedIndex;
   }
@@ -101,22 +97,18 @@ export class LogMachine implements ShardStateMachine {
   async *createSnapshot(): AsyncIterable<Uint8Array> {
     const image = Buffer.from(JSON.stringify(this.#state));
     for (let at = 0; at < image.length; at += snapshotChunkSize) {
-      this.#options.world.noteAsync();
       yield image.subarray(at, at + snapshotChunkSize);
     }
   }
 
   async installSnapshot(index: number, _term: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-    this.#options.world.noteAsync();
     const parts: Uint8Array[] = [];
     for await (const chunk of chunks) {
-      this.#options.world.noteAsync();
       parts.push(chunk);
     }
     const image = Buffer.concat(parts).toString("utf8");
     const state: LogState = JSON.parse(image);
     await this.#options.wait(2);
-    this.#options.world.noteAsync();
     this.#save(image);
     this.#state = { ...state, appliedIndex: index };
   }

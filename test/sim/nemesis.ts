@@ -146,7 +146,6 @@ export class Nemesis {
         return;
       }
       case "checkpoint":
-        world.noteAsync();
         void node.host?.checkpoint();
         return;
       case "members":

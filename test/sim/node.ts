@@ -44,8 +44,8 @@ export class SimNode {
   readonly disk: SimDisk;
   readonly #options: SimNodeOptions;
   #life: Life | undefined;
-  #isFirstLife = true;
-  #isWiped = false;
+  /** An empty disk would be a loss. */
+  #isKnown = false;
   /** Multiplies the time that the disk takes. */
   diskSlowness = 1;
   wallOffsetMs = 0;
@@ -102,7 +102,7 @@ export class SimNode {
         nodeId: this.id,
         voters: this.#options.voters,
         shardCount: this.#options.shardCount,
-        isBootstrap: this.#options.isFounder && this.#isFirstLife && !this.#isWiped,
+        isBootstrap: this.#options.isFounder && !this.#isKnown,
         wal: breakLog(brokenRule, wal, defer),
         stateMachineFor: (shard) => {
           const machine = this.#createMachine(shard, time);
@@ -119,7 +119,6 @@ export class SimNode {
         createRaft: (options) => createRaft(brokenRule, options),
       });
       this.#life = { ...life, host };
-      this.#isFirstLife = false;
       void host.start();
     } catch (error) {
       this.#life = undefined;
@@ -133,11 +132,10 @@ export class SimNode {
   }
 
   #createMachine(shard: number, time: NodeTime): LogMachine {
-    const { world, observer, brokenRule } = this.#options;
+    const { observer, brokenRule } = this.#options;
     return new LogMachine({
       shard,
       disk: this.disk,
-      world,
       wait: (delayMs) => new Promise((resolve) => time.schedule(delayMs, resolve)),
       onApply: (entry) => observer.onApply(this.id, entry),
       onLeadership: (isLeader, term) => observer.onLeadership(this.id, shard, isLeader, term),
@@ -160,7 +158,7 @@ export class SimNode {
   wipe(): void {
     this.#endLife();
     this.disk.wipe();
-    this.#isWiped = true;
+    this.#isKnown = true;
     this.isDamaged = true;
   }
 
@@ -185,6 +183,7 @@ export class SimNode {
     if (life === undefined) return;
     this.#life = undefined;
     life.time.isOver = true;
+    this.#isKnown ||= life.host.isBootstrapped;
     this.#options.network.detach(this.id);
     life.host.kill();
     for (const act of life.onEnd) act();

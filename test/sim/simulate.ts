@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { CommittedEntry } from "../../src/queue/service/ports.ts";
 import { type Anomaly, checkHistory } from "./checker.ts";
-import { Clients } from "./clients.ts";
+import { Clients, finalProducer } from "./clients.ts";
 import { Nemesis } from "./nemesis.ts";
 import { Network } from "./network.ts";
 import { type NodeObserver, SimNode } from "./node.ts";
@@ -144,13 +144,14 @@ async function expectProgress(
   const wanted = await world.runUntil(endMs, () => clients.isIdle && isSettled(nodes, config));
   const before = clients.acknowledgedCount;
   let isDone = false;
-  clients.startProducer("final", 5, () => {
+  clients.startProducer(finalProducer, 5, () => {
     isDone = true;
   });
   const didAppend = await world.runUntil(endMs + 5_000, () => isDone && isSettled(nodes, config));
   if (wanted && didAppend && clients.acknowledgedCount === before + 5) return;
   const states = nodes.map((node) => `${node.id}: ${JSON.stringify(node.host?.statuses)}`);
-  anomalies.push({ kind: "no-progress", text: `after all was healed\n${states.join("\n")}` });
+  const text = `settled: ${wanted}, appended again: ${didAppend}, acknowledged: ${clients.acknowledgedCount - before}`;
+  anomalies.push({ kind: "no-progress", text: `${text}\n${states.join("\n")}` });
 }
 
 function isSettled(nodes: readonly SimNode[], config: SwarmConfig): boolean {

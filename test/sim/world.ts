@@ -19,7 +19,6 @@ export class World {
   #order = 0;
   readonly #heap: ScheduledEvent[] = [];
   #soon: (() => void)[] = [];
-  #asyncEvents = 0;
 
   constructor(seed: number) {
     this.random = createSeededRandom(seed);
@@ -49,11 +48,6 @@ export class World {
     this.#soon.push(run);
   }
 
-  /** A promise is under way: microtasks get their turn after each of the next events. */
-  noteAsync(): void {
-    this.#asyncEvents = asyncEventsMin;
-  }
-
   /** Runs events until `isDone` holds, or until the time is reached; returns whether it was done. */
   async runUntil(endMs: number, isDone: () => boolean = () => false): Promise<boolean> {
     while (true) {
@@ -68,11 +62,8 @@ export class World {
       this.eventCount += 1;
       next.run();
       this.#runSoon();
-      if (this.#asyncEvents > 0) {
-        this.#asyncEvents -= 1;
-        for (let turn = 0; turn < microtasksPerEvent; turn += 1) await undefined;
-        this.#runSoon();
-      }
+      for (let turn = 0; turn < microtasksPerEvent; turn += 1) await undefined;
+      this.#runSoon();
     }
   }
 
@@ -120,7 +111,6 @@ export class World {
 }
 
 const microtasksPerEvent = 8;
-const asyncEventsMin = 30;
 
 function isBefore(a: ScheduledEvent, b: ScheduledEvent): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);

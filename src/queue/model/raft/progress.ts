@@ -28,6 +28,7 @@ export class Progress {
   /** Ticks since the follower last confirmed something new while messages were out. */
   #stalledTicks = 0;
   readonly #inFlight: number[] = [];
+  readonly #knownRecoveries = new Set<number>();
 
   constructor(nextIndex: number, isActive: boolean) {
     this.nextIndex = nextIndex;
@@ -89,8 +90,14 @@ export class Progress {
     this.#stalledTicks = 0;
   }
 
+  /** A late answer of a recovery that is over, or that gave way to another, would otherwise begin it again. */
+  wasInRecovery(id: number): boolean {
+    return this.#knownRecoveries.has(id);
+  }
+
   /** What the follower held is no longer believed. */
   restart(nextIndex: number, recovery: Recovery): void {
+    this.#knownRecoveries.add(recovery.id);
     this.matchIndex = 0;
     this.recovery = recovery;
     this.probe(nextIndex);

@@ -926,6 +926,7 @@ export class Raft {
       this.#advanceCommit();
       return progress;
     }
+    if (progress.wasInRecovery(recovery)) return undefined;
     const barrierIndex = this.#append(entryKind.empty, []);
     progress.restart(barrierIndex, { id: recovery, barrierIndex, isOver: false });
     return progress;

@@ -9,7 +9,12 @@ interface PendingRead {
 
 export class PendingReads {
   readonly #pending = new Map<number, PendingRead>();
-  #lastId = 0;
+  #lastId: number;
+
+  /** @param firstId random: an answer that was on its way when the node stopped must not fit a read of its next life */
+  constructor(firstId: number) {
+    this.#lastId = firstId;
+  }
 
   get count(): number {
     return this.#pending.size;

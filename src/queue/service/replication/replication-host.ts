@@ -58,6 +58,11 @@ export interface ReplicationHost extends Replication {
   /** As `readBarrier`, without a promise. */
   read(shard: ShardId, callback: (error: Error | undefined) => void): void;
   changeMembers(shard: ShardId, change: MemberChange): Promise<void>;
+  /**
+   * The log durably knows this node. Until then it has said nothing that binds it, and may be bootstrapped again; from
+   * then on an empty disk means that data was lost.
+   */
+  readonly isBootstrapped: boolean;
   /** Asks another voter to take over; whether it did shows in `leaderOf`. */
   transferLeadership(shard: ShardId, to: NodeId): void;
   status(shard: ShardId): ShardStatus;
@@ -78,6 +83,7 @@ export function createReplicationHost(options: ReplicationOptions): ReplicationH
 
 class NodeReplication implements ReplicationHost {
   readonly shardCount: number;
+  isBootstrapped = false;
   readonly #options: ReplicationOptions;
   readonly #limits: ReplicationLimits;
   readonly #defer: (callback: () => void) => void;
@@ -201,7 +207,12 @@ class NodeReplication implements ReplicationHost {
     const records: WalRecord[] = this.#shards
       .filter((host) => !known.has(host.shard))
       .map((host) => ({ kind: "hardState", shard: host.shard, state: this.#firstHardState() }));
-    if (records.length > 0) this.#options.wal.append(records, (error) => error && this.#freeze(error));
+    this.isBootstrapped = records.length === 0;
+    if (this.isBootstrapped) return;
+    this.#options.wal.append(records, (error) => {
+      if (error === undefined) this.isBootstrapped = true;
+      else this.#freeze(error);
+    });
   }
 
   #firstHardState(): RaftHardState {

@@ -65,7 +65,7 @@ export class ShardHost {
   readonly #options: ShardHostOptions;
   readonly #limits: ReplicationLimits;
   readonly #pending = new PendingProposals();
-  readonly #reads = new PendingReads();
+  readonly #reads: PendingReads;
   readonly #senders = new Map<NodeId, SnapshotSender>();
   #receiver: SnapshotReceiver | undefined;
   #appliedIndex: number;
@@ -84,6 +84,7 @@ export class ShardHost {
     this.stateMachine = options.stateMachine;
     this.#limits = options.limits;
     this.#damage = options.damage;
+    this.#reads = new PendingReads(options.nextRandomId());
     this.#wasRecovering = options.raft.isRecovering;
     this.#appliedIndex = options.stateMachine.lastAppliedIndex();
     this.#checkpointIndex = this.#appliedIndex;
