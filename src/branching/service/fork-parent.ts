@@ -31,6 +31,7 @@ export interface ForkInput {
 
 const checkpointTimeoutMs = 5 * 60_000;
 const stopGraceMs = 60_000;
+const unpauseAttempts = 5;
 
 export async function forkParent(context: EngineContext, input: ForkInput): Promise<string> {
   const base = await loadBase(context, input.parent.generationId, input.parent.topLayerId);
@@ -87,12 +88,13 @@ async function cloneParent(context: EngineContext, input: ForkInput): Promise<La
     {
       name: "copy",
       run: async (signal) => {
-        helper.id = await startCloneHelper(context, {
+        helper.id = await createCloneHelper(context, {
           imageId: generation.imageId,
           parentVolume,
           layerVolume: layer.volume,
           name: parent.name,
         });
+        await context.runtime.startInstance(helper.id);
         await copyPaused(context, { helperId: helper.id, parentInstance, signal });
         await context.runtime.removeInstance(helper.id);
       },
@@ -113,8 +115,8 @@ interface CloneHelper {
   readonly name: string;
 }
 
-async function startCloneHelper(context: EngineContext, input: CloneHelper): Promise<string> {
-  const id = await context.runtime.createInstance({
+function createCloneHelper(context: EngineContext, input: CloneHelper): Promise<string> {
+  return context.runtime.createInstance({
     name: instanceName(context.registry.instanceId, "helper", input.name, randomSuffix(context)),
     labels: { kind: "helper", name: input.name },
     imageId: input.imageId,
@@ -131,8 +133,6 @@ async function startCloneHelper(context: EngineContext, input: CloneHelper): Pro
     publishedPort: undefined,
     restarts: false,
   });
-  await context.runtime.startInstance(id);
-  return id;
 }
 
 interface PausedCopy {
@@ -157,11 +157,23 @@ async function copyPaused(context: EngineContext, input: PausedCopy): Promise<vo
       session.send("go\n");
       await expectLine(session, "copied");
     } finally {
-      await context.runtime.unpauseInstance(input.parentInstance);
+      await unpauseSurely(context, input.parentInstance);
     }
     await expectLine(session, "done");
   } finally {
     session.close();
+  }
+}
+
+/** A parent that stays paused hangs all its clients: one failed call must not do that. */
+async function unpauseSurely(context: EngineContext, instanceId: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await context.runtime.unpauseInstance(instanceId);
+      return;
+    } catch (error) {
+      if (attempt === unpauseAttempts) throw error;
+    }
   }
 }
 

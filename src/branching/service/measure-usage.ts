@@ -16,8 +16,9 @@ export async function measureUsage(context: EngineContext, name: string, signal:
   if (branch.volume === undefined || !(await context.runtime.hasVolume(branch.volume))) return 0;
   const found = branch.instanceId === undefined ? undefined : await context.runtime.findInstance(branch.instanceId);
   if (found?.status === "running") return measureIn(context, branch, found.id, signal);
-  const helperId = await startUsageHelper(context, branch);
+  const helperId = await createUsageHelper(context, branch);
   try {
+    await context.runtime.startInstance(helperId);
     return await measureIn(context, branch, helperId, signal);
   } finally {
     await context.runtime.removeInstance(helperId);
@@ -41,10 +42,10 @@ async function measureIn(
   );
 }
 
-async function startUsageHelper(context: EngineContext, branch: Branch): Promise<string> {
+async function createUsageHelper(context: EngineContext, branch: Branch): Promise<string> {
   assert(branch.volume, "a branch without a volume has no usage");
   const generation = await context.registry.sources.getGeneration(branch.generationId);
-  const id = await context.runtime.createInstance({
+  return context.runtime.createInstance({
     name: instanceName(context.registry.instanceId, "helper", branch.name, randomSuffix(context)),
     labels: { kind: "helper", name: branch.name },
     imageId: generation.imageId,
@@ -58,6 +59,4 @@ async function startUsageHelper(context: EngineContext, branch: Branch): Promise
     publishedPort: undefined,
     restarts: false,
   });
-  await context.runtime.startInstance(id);
-  return id;
 }
