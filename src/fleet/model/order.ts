@@ -5,6 +5,13 @@ export function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
+/** Text of an inventory inside a sentence: cut where it would drown the sentence. */
+export function quoteBriefly(text: string): string {
+  return text.length <= maxQuoteLength ? text : `${text.slice(0, maxQuoteLength)}…`;
+}
+
+const maxQuoteLength = 200;
+
 export function sortedUnique(values: Iterable<string>): string[] {
   return [...new Set(values)].sort(compareText);
 }

@@ -51,11 +51,29 @@ export function createTeamLookup(
     if (team !== undefined && team !== "" && (other === undefined || team < other)) labels.set(name, team);
   }
   const known = new Map<string, string | undefined>();
+  const mapped = createTeamMapLookup(teamMap);
   return (namespace) => {
     if (known.has(namespace)) return known.get(namespace);
-    const team = teamMap.find((rule) => matchesGlob(rule.glob, namespace))?.team ?? labels.get(namespace);
+    const team = mapped(namespace) ?? labels.get(namespace);
     known.set(namespace, team);
     return team;
+  };
+}
+
+/** First matching rule. Names without a star are looked up, so that only patterns cost a comparison each. */
+function createTeamMapLookup(teamMap: TeamMap): (namespace: string) => string | undefined {
+  const plain = new Map<string, number>();
+  const patterns: { readonly position: number; readonly rule: TeamMapRule }[] = [];
+  for (const [position, rule] of teamMap.entries()) {
+    if (!rule.glob.every(({ kind }) => kind === "literal")) patterns.push({ position, rule });
+    else if (!plain.has(rule.pattern)) plain.set(rule.pattern, position);
+  }
+  return (namespace) => {
+    const exact = plain.get(namespace);
+    const earlier = patterns.find(
+      ({ position, rule }) => position < (exact ?? Number.POSITIVE_INFINITY) && matchesGlob(rule.glob, namespace),
+    );
+    return earlier?.rule.team ?? (exact === undefined ? undefined : teamMap[exact]?.team);
   };
 }
 

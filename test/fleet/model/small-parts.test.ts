@@ -247,6 +247,54 @@ t.test("a team map overrides labels, first match first, and * is told", async (t
   t.equal(teamOf("elsewhere"), undefined);
 });
 
+t.test("names and patterns of a team map keep their order", async (t) => {
+  const lookup = (rules: readonly (readonly [string, string])[], namespace: string): string | undefined =>
+    createTeamLookup([], parseTeamMap(rules.map(([pattern, team]) => ({ pattern, team }))).teamMap)(namespace);
+  t.equal(
+    lookup(
+      [
+        ["shop-*", "a"],
+        ["shop-eu", "b"],
+      ],
+      "shop-eu",
+    ),
+    "a",
+    "a pattern before the name",
+  );
+  t.equal(
+    lookup(
+      [
+        ["shop-eu", "b"],
+        ["shop-*", "a"],
+      ],
+      "shop-eu",
+    ),
+    "b",
+    "the name before a pattern",
+  );
+  t.equal(
+    lookup(
+      [
+        ["shop-eu", "b"],
+        ["shop-eu", "c"],
+      ],
+      "shop-eu",
+    ),
+    "b",
+    "the first of two equal names",
+  );
+  t.equal(
+    lookup(
+      [
+        ["shop-eu", "b"],
+        ["shop-*", "a"],
+      ],
+      "shop-us",
+    ),
+    "a",
+  );
+});
+
 t.test("parseIgnoreRules() refuses rules that are unclear", async (t) => {
   const good = { key: "removed-api/*", reason: "agreed" };
   const bad: readonly (readonly [unknown, RegExp])[] = [

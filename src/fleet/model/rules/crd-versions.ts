@@ -7,7 +7,7 @@ import { type Evidence, evidenceOf, evidenceOfObjects } from "../evidence.ts";
 import type { ApiUsage, CrdVersion, CustomResourceDefinition, Usage } from "../inventory.ts";
 import type { ApiLifecycle } from "../knowledge-base.ts";
 import { apiKey, apiLabel, builtInComponent, configComponent, groupVersion } from "../knowledge-base-index.ts";
-import { sortedUnique } from "../order.ts";
+import { quoteBriefly, sortedUnique } from "../order.ts";
 import { type Emit, isManifestEntry, type RuleContext } from "../rule-context.ts";
 
 export function judgeCrdVersions(context: RuleContext, emit: Emit): void {
@@ -73,8 +73,9 @@ function judgeUsage({ crd, version, usage }: VersionUse, emit: Emit): void {
       title: `${apiLabel(api)} is deprecated by its CRD`,
       noun: "object",
       detail:
-        declared.deprecationWarning ??
-        "The CRD marks this version as deprecated; a later release of the product stops serving it.",
+        declared.deprecationWarning === undefined
+          ? "The CRD marks this version as deprecated; a later release of the product stops serving it."
+          : quoteBriefly(declared.deprecationWarning),
       remediation: moveTo(crd, version),
       citations: [crdCitation],
       evidence: evidenceOf([usage]),

@@ -2,6 +2,7 @@
 import { evidenceOfObjects } from "../evidence.ts";
 import type { HelmRelease } from "../inventory.ts";
 import { allowsMinor, parseKubeVersionConstraint } from "../kube-version-constraint.ts";
+import { quoteBriefly } from "../order.ts";
 import { type Emit, isManifestEntry, type RuleContext } from "../rule-context.ts";
 
 const deadStatuses = new Set(["uninstalled", "superseded", "uninstalling"]);
@@ -35,8 +36,8 @@ function emitIncompatible(context: RuleContext, { release, text, isReadable }: I
       ? `Chart ${chart} of release ${namespace}/${name} does not accept Kubernetes ${context.target}`
       : `Chart ${chart} of release ${namespace}/${name} has an unreadable constraint on Kubernetes`,
     detail: isReadable
-      ? `Its \`kubeVersion\` is "${text}": Helm refuses every install, upgrade and rollback with this chart version on ${context.target}.`
-      : `Its \`kubeVersion\` is "${text}", which is no version constraint.`,
+      ? `Its \`kubeVersion\` is "${quoteBriefly(text)}": Helm refuses every install, upgrade and rollback with this chart version on ${context.target}.`
+      : `Its \`kubeVersion\` is "${quoteBriefly(text)}", which is no version constraint.`,
     remediation: isReadable
       ? `Upgrade the release to a chart version that accepts ${context.target} before the control plane moves.`
       : "Look up which Kubernetes versions the chart supports.",

@@ -5,7 +5,7 @@
 import { evidenceOfObjects } from "../evidence.ts";
 import type { Webhook } from "../inventory.ts";
 import { isReached, minorField } from "../knowledge-base-index.ts";
-import { sortedUnique } from "../order.ts";
+import { quoteBriefly, sortedUnique } from "../order.ts";
 import { type Emit, isManifestEntry, type RuleContext } from "../rule-context.ts";
 
 const webhookCitation = "https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/";
@@ -29,7 +29,7 @@ export function judgeApiServices({ inventory }: RuleContext, emit: Emit): void {
       severity: "warning",
       phase: "control-plane",
       title: `Aggregated API ${name} is not available`,
-      detail: `While it does not answer${reason === undefined || reason === "" ? "" : ` (${reason})`}, discovery is incomplete and namespaces cannot be deleted.`,
+      detail: `While it does not answer${reason === undefined || reason === "" ? "" : ` (${quoteBriefly(reason)})`}, discovery is incomplete and namespaces cannot be deleted.`,
       remediation: "Bring the service behind it back, or delete the APIService if nothing needs it.",
       citations: ["https://kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server/"],
       evidence: evidenceOfObjects([{ name }]),
