@@ -12,7 +12,8 @@ import { openWriteAheadLog } from "./drivers/storage/wal/write-ahead-log.ts";
 import { createInterimService, NoDelays } from "./interim.ts";
 import { Broker, defaultLimits } from "./service/broker.ts";
 import { metadataShard, type ShardId, type ShardStateMachine } from "./service/ports.ts";
-import type { QueueCounters, QueueService } from "./service/queue-service.ts";
+import { validatePublish } from "./service/publish/validate-publish.ts";
+import type { PublishMessage, QueueCounters, QueueService } from "./service/queue-service.ts";
 import { createReplicationHost, type ReplicationHost } from "./service/replication/replication-host.ts";
 import { createLoopTransport } from "./service/replication/transport.ts";
 import { MetadataMachine } from "./service/state-machines/metadata-machine.ts";
@@ -33,6 +34,8 @@ export interface OpenBrokerOptions {
 
 export interface OpenBroker {
   readonly service: QueueService;
+  /** @throws DomainError what a publish of these messages would be refused with */
+  validatePublish(topic: string, messages: readonly PublishMessage[]): void;
   readonly replication: ReplicationHost;
   readonly identity: NodeIdentity;
   /** Free bytes where the data is. */
@@ -108,6 +111,7 @@ function assemble(options: OpenBrokerOptions, dataDir: string, lock: LockFile): 
   const service = createInterimService(broker);
   return {
     service,
+    validatePublish: (topic, messages) => validatePublish(broker.topic(topic), messages, limits),
     replication,
     identity,
     freeBytes: () => disk.freeBytes(),

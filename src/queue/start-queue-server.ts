@@ -153,7 +153,11 @@ interface GrpcOptions {
 async function listenGrpc({ config, parts, broker, tls, open }: GrpcOptions): Promise<GrpcServer> {
   const { service } = broker;
   const { clock, timers, logger, metrics } = parts;
-  const coalescer = new PublishCoalescer(service, afterPendingEvents);
+  const coalescer = new PublishCoalescer({
+    service,
+    schedule: afterPendingEvents,
+    validate: (topic, messages) => broker.validatePublish(topic, messages),
+  });
   return await serveGrpc({
     listen: config.listenGrpc,
     tls,

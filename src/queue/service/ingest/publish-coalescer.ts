@@ -1,4 +1,3 @@
-import { isDomainError } from "../../../platform/errors/domain-error.ts";
 import type { Acks } from "../ports.ts";
 import type { PublishMessage, PublishResult, PublishUseCases } from "../queue-service.ts";
 
@@ -19,48 +18,63 @@ export interface PublishSubmission {
 }
 
 interface Round {
+  readonly key: string;
   readonly topic: string;
   readonly acks: Acks | undefined;
   readonly submissions: PublishSubmission[];
   messageCount: number;
   sizeBytes: number;
+  /** Reports the outcome; set when there is one, called when all earlier rounds of the key have reported theirs. */
+  report: (() => void) | undefined;
+}
+
+export interface PublishCoalescerOptions {
+  readonly service: PublishUseCases;
+  /** Calls back once, soon: the end of the round. */
+  readonly schedule: (callback: () => void) => void;
+  /** Throws what would refuse the messages: a submission that is refused alone must not take others along. */
+  readonly validate: (topic: string, messages: readonly PublishMessage[]) => void;
 }
 
 export const roundMessagesMax = 5000;
 export const roundBytesMax = 4 * 1024 * 1024;
 
 export class PublishCoalescer {
-  readonly #service: PublishUseCases;
-  readonly #schedule: (callback: () => void) => void;
+  readonly #options: PublishCoalescerOptions;
   readonly #open = new Map<string, Round>();
+  /** Sent and not yet reported, oldest first. */
+  readonly #sent = new Map<string, Round[]>();
   #isScheduled = false;
 
-  /** @param schedule calls back once, soon; the end of the round */
-  constructor(service: PublishUseCases, schedule: (callback: () => void) => void) {
-    this.#service = service;
-    this.#schedule = schedule;
+  constructor(options: PublishCoalescerOptions) {
+    this.#options = options;
   }
 
+  /** Refusals are reported at once, before this returns. */
   submit(submission: PublishSubmission): void {
-    const key = `${submission.acks ?? ""}/${submission.topic}`;
-    const { length } = submission.messages;
+    const { topic, acks, messages } = submission;
+    try {
+      this.#options.validate(topic, messages);
+    } catch (error) {
+      submission.onSettled(undefined, error);
+      return;
+    }
+    const key = `${acks ?? ""}/${topic}`;
     let round = this.#open.get(key);
     if (round !== undefined && isFull(round, submission)) {
-      this.#open.delete(key);
       this.#send(round);
       round = undefined;
     }
     if (round === undefined) {
-      const { topic, acks } = submission;
-      round = { topic, acks, submissions: [], messageCount: 0, sizeBytes: 0 };
+      round = { key, topic, acks, submissions: [], messageCount: 0, sizeBytes: 0, report: undefined };
       this.#open.set(key, round);
     }
     round.submissions.push(submission);
-    round.messageCount += length;
+    round.messageCount += messages.length;
     round.sizeBytes += submission.sizeBytes;
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    this.#schedule(() => this.flush());
+    this.#options.schedule(() => this.flush());
   }
 
   /** Ends the round now. */
@@ -72,27 +86,30 @@ export class PublishCoalescer {
   }
 
   #send(round: Round): void {
-    const [first] = round.submissions;
+    const { key, topic, acks, submissions } = round;
+    const waiting = this.#sent.get(key);
+    if (waiting === undefined) this.#sent.set(key, [round]);
+    else waiting.push(round);
+    const [first] = submissions;
     const messages =
-      round.submissions.length === 1 && first !== undefined
+      submissions.length === 1 && first !== undefined
         ? first.messages
-        : round.submissions.flatMap((submission) => submission.messages);
-    this.#service.publish({ topic: round.topic, messages, acks: round.acks }).then(
-      (results) => settle(round.submissions, results),
-      (error: unknown) => this.#fail(round, error),
+        : submissions.flatMap((submission) => submission.messages);
+    this.#options.service.publish({ topic, messages, acks }).then(
+      (results) => this.#finish(round, () => settle(submissions, results)),
+      (error: unknown) =>
+        this.#finish(round, () => {
+          for (const submission of submissions) submission.onSettled(undefined, error);
+        }),
     );
   }
 
-  /** A refused message takes only its own submission along: the others are tried again, each alone. */
-  #fail(round: Round, error: unknown): void {
-    const isOneMessageAtFault = isDomainError(error) && typeof error.details["index"] === "number";
-    if (!isOneMessageAtFault || round.submissions.length === 1) {
-      for (const submission of round.submissions) submission.onSettled(undefined, error);
-      return;
-    }
-    for (const submission of round.submissions) {
-      this.#send({ ...round, submissions: [submission] });
-    }
+  /** A later round may be done first when it needs other partitions; it waits, so that answers keep their order. */
+  #finish(round: Round, report: () => void): void {
+    round.report = report;
+    const waiting = this.#sent.get(round.key) ?? [];
+    while (waiting[0]?.report !== undefined) waiting.shift()?.report?.();
+    if (waiting.length === 0) this.#sent.delete(round.key);
   }
 }
 
