@@ -1,4 +1,5 @@
 import type { Disk } from "../../../platform/files/disk.ts";
+import type { DelayStore } from "../../service/delay-store.ts";
 import type {
   Checkpoint,
   PartitionId,
@@ -8,6 +9,7 @@ import type {
   StorageFactory,
 } from "../../service/partition-log.ts";
 import { readCheckpoint, syncFile, syncFolder, writeCheckpointFile } from "./checkpoint-file.ts";
+import { FileDelayStore } from "./delay/file-delay-store.ts";
 import { makeDurableFolder } from "./durable-folder.ts";
 import { FilePartitionLog, type PartitionLimits, type PartitionState } from "./file-partition-log.ts";
 import type { Segment } from "./segment.ts";
@@ -48,7 +50,16 @@ export interface StorageOptions {
   readonly limits?: Partial<StorageLimits>;
 }
 
-export function createStorageFactory(options: StorageOptions): StorageFactory {
+/** A shard's storage with its delayed messages, which are part of the same checkpoints. */
+export interface ShardStorageWithDelays extends ShardStorage {
+  readonly delays: DelayStore;
+}
+
+export interface FileStorageFactory extends StorageFactory {
+  openShard(shard: number): ShardStorageWithDelays;
+}
+
+export function createStorageFactory(options: StorageOptions): FileStorageFactory {
   return { openShard: (shard) => new FileShardStorage(options, `${options.folder}/${shard}`) };
 }
 
@@ -63,7 +74,8 @@ interface Garbage {
   readonly folders: string[];
 }
 
-class FileShardStorage implements ShardStorage, PartitionLogStore {
+class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
+  readonly delays: DelayStore;
   readonly lastCheckpoint: Checkpoint | undefined;
   readonly #disk: Disk;
   readonly #folder: string;
@@ -86,6 +98,7 @@ class FileShardStorage implements ShardStorage, PartitionLogStore {
     this.#runSoon = options.runSoon;
     makeDurableFolder(options.disk, folder);
     this.#context = new StorageContext(options.disk, folder, this.#limits);
+    this.delays = new FileDelayStore(this.#context);
     const found = readCheckpoint(options.disk, folder);
     if (found !== undefined) {
       this.#restore(JSON.parse(Buffer.from(found.manifest).toString("utf8")));
