@@ -6,8 +6,13 @@ import { startQueueServer } from "./start-queue-server.ts";
 /** The broker as a part of `slipway up`: its own variables hold, the data folder is the one of `up`. */
 export const queueUpService: UpService = { name: "queue", start: startForUp };
 
-async function startForUp({ context, dataDir, logger }: UpOptions): Promise<RunningService> {
-  const environment = { QUEUE_BROKER_DATADIR: dataDir, ...context.env };
+async function startForUp({ context, dataDir, logger, addressFor }: UpOptions): Promise<RunningService> {
+  const environment = {
+    QUEUE_BROKER_DATADIR: dataDir,
+    QUEUE_LISTENERS_HTTP: addressFor(8080),
+    QUEUE_LISTENERS_GRPC: addressFor(9000),
+    ...context.env,
+  };
   const config = loadQueueConfig({ environment, readFile: () => "" });
   const server = await startQueueServer(config, { logger, version: context.version });
   return {

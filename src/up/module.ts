@@ -26,6 +26,7 @@ export function createUpCommand(services: ServiceTable): Command {
     options: {
       data: { kind: "string", valueName: "DIR", description: "where the servers keep their data", default: "./data" },
       demo: { kind: "boolean", description: "feed real sample input through each server and show the results" },
+      "free-ports": { kind: "boolean", description: "listen on any free ports instead of the usual ones" },
       once: { kind: "boolean", description: "stop when the demo is over" },
       "log-level": { kind: "string", description: "what the servers log", choices: [...logLevels], default: "warn" },
     },
@@ -46,7 +47,13 @@ export function createUpCommand(services: ServiceTable): Command {
           if (context.signal.aborted) return 0;
           const dataDir = join(context.cwd, args.requiredString("data"), name);
           const upService = await load();
-          const service = await upService.start({ context, dataDir, logger: logger.child({ service: name }) });
+          const addressFor = (port: number): string => `127.0.0.1:${args.boolean("free-ports") ? 0 : port}`;
+          const service = await upService.start({
+            context,
+            dataDir,
+            addressFor,
+            logger: logger.child({ service: name }),
+          });
           started.push({ name, service });
         }
         context.terminal.write(formatStatus(context, started));

@@ -12,6 +12,8 @@ export interface UpOptions {
   /** The feature's own folder below the data folder of `up`. */
   readonly dataDir: string;
   readonly logger: Logger;
+  /** Where to listen: the default port on loopback, or any free one when the user asked for free ports. */
+  readonly addressFor: (defaultPort: number) => string;
 }
 
 export interface Endpoint {
