@@ -277,7 +277,10 @@ t.test("publish()", async (t) => {
     await fixture.advance(2_000);
     t.equal(await summary("a"), "5");
     const free = await fixture.service.publish({ topic: "orders", messages: [{ value: "x", idempotencyKey: "free" }] });
-    const again = await fixture.service.publish({ topic: "orders", messages: [{ value: "x", idempotencyKey: "free" }] });
+    const again = await fixture.service.publish({
+      topic: "orders",
+      messages: [{ value: "x", idempotencyKey: "free" }],
+    });
     t.equal(again[0]?.partition, free[0]?.partition, "without a key the idempotency key chooses the partition");
     t.equal(again[0]?.isDuplicate, true);
   });

@@ -27,8 +27,10 @@ export interface OpenMessage {
   term: number;
   /** In flight: when it is given back. Waiting: when it may go out again. */
   untilMs: number;
-  /** The span that `untilMs` came from: bounds the wait when another node's clock reads the time. */
+  /** The span that `untilMs` came from. */
   spanMs: number;
+  /** Term of the leader whose clock `untilMs` is in. */
+  untilTerm: number;
   visibilityMs: number;
   readonly firstDeliveryMs: number;
   firstFailureMs: number;
@@ -132,6 +134,7 @@ export class DeliveryState {
         term,
         untilMs: 0,
         spanMs: visibilityMs,
+        untilTerm: term,
         visibilityMs,
         firstDeliveryMs: atMs,
         firstFailureMs: 0,
@@ -146,6 +149,7 @@ export class DeliveryState {
     open.term = term;
     open.untilMs = atMs + visibilityMs;
     open.spanMs = visibilityMs;
+    open.untilTerm = term;
     open.visibilityMs = visibilityMs;
     this.#countInFlight(memberId, 1);
     return open;
@@ -183,6 +187,7 @@ export class DeliveryState {
     options: {
       readonly visibleAtMs: number;
       readonly delayMs: number;
+      readonly leaderTerm: number;
       readonly isFailed: boolean;
       readonly error?: string;
       readonly nowMs: number;
@@ -195,19 +200,24 @@ export class DeliveryState {
     open.isInFlight = false;
     open.untilMs = options.visibleAtMs;
     open.spanMs = options.delayMs;
+    open.untilTerm = options.leaderTerm;
     this.#countInFlight(open.memberId, -1);
     if (options.isFailed) noteFailure(open, options.nowMs, options.error);
     return open;
   }
 
-  extend(name: DeliveryName, untilMs: number, visibilityMs: number): Readonly<OpenMessage> | SettleProblem {
+  extend(
+    name: DeliveryName,
+    options: { readonly untilMs: number; readonly visibilityMs: number; readonly leaderTerm: number },
+  ): Readonly<OpenMessage> | SettleProblem {
     const found = this.find(name);
     if ("problem" in found) return found.problem;
     const open = this.#open.get(name.offset);
     if (open === undefined || !open.isInFlight) return "expired";
-    open.untilMs = untilMs;
-    open.spanMs = visibilityMs;
-    open.visibilityMs = visibilityMs;
+    open.untilMs = options.untilMs;
+    open.spanMs = options.visibilityMs;
+    open.untilTerm = options.leaderTerm;
+    open.visibilityMs = options.visibilityMs;
     return open;
   }
 
@@ -230,11 +240,13 @@ export class DeliveryState {
   }
 
   /** Extends all that a member holds; returns how many. */
-  extendMember(memberId: string, atMs: number): number {
+  extendMember(memberId: string, atMs: number, leaderTerm: number): number {
     let count = 0;
     for (const open of this.#open.values()) {
       if (!open.isInFlight || open.memberId !== memberId) continue;
       open.untilMs = atMs + open.visibilityMs;
+      open.spanMs = open.visibilityMs;
+      open.untilTerm = leaderTerm;
       count += 1;
     }
     return count;

@@ -190,7 +190,7 @@ function placePartitions(
   const topic = topics.get(name);
   if (topic === undefined) return undefined;
   const longest = family.reduce((best, other) => (other.shards.length > best.shards.length ? other : best), topic);
-  for (const other of family) {
+  for (const other of [topic, ...family]) {
     if (other.shards.some((shard, index) => shard !== longest.shards[index])) return undefined;
   }
   const first = longest.shards[0] ?? 1 + ((topic.number - 1) % shardCount);

@@ -97,7 +97,7 @@ export function defaultSettings(name: string, defaults: TopicDefaults): TopicSet
     retryMultiplier: 2,
     retryMaxDelayMs: 30_000,
     isDlqEnabled: !isDeadLetterName(name),
-    dlqTopic: isDeadLetterName(name) ? name : `${name}${deadLetterSuffix}`,
+    dlqTopic: isDeadLetterName(name) ? name : `${name.slice(0, 249 - deadLetterSuffix.length)}${deadLetterSuffix}`,
     dlqPauseThreshold: 0,
     messageTtlMs: 0,
     schemaSubject: undefined,

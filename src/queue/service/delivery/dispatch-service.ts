@@ -250,6 +250,7 @@ export class DispatchService {
     const dispatcher = new Dispatcher(group, partition, delivery, {
       weights: topic.settings.priorityWeights,
       nowMs: this.#broker.steadyMs(),
+      term: machine.term,
     });
     const entry: Entry = { dispatcher, reader: new RecordReader(partition.log), machine };
     this.#entries.set(key, entry);

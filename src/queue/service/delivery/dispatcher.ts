@@ -74,6 +74,8 @@ export class Dispatcher {
   #unrecorded: Reservation[] = [];
   #missing: OffsetRun[] = [];
   #seenResets: number;
+  readonly #term: number;
+  readonly #startedAtMs: number;
   /** Nothing in flight ends before this time; a lower bound. */
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
   readonly #outcomes: boolean[] = [];
@@ -83,18 +85,20 @@ export class Dispatcher {
     group: string,
     partition: PartitionState,
     delivery: DeliveryState,
-    options: { readonly weights: readonly number[]; readonly nowMs: number },
+    options: { readonly weights: readonly number[]; readonly nowMs: number; readonly term: number },
   ) {
     this.group = group;
     this.partition = partition;
     this.delivery = delivery;
     this.#turns = new WeightedTurns(options.weights);
     this.#seenResets = delivery.resetCount;
+    this.#term = options.term;
+    this.#startedAtMs = options.nowMs;
     for (let priority = 0; priority < priorityCount; priority += 1) {
       this.#fresh.push({ at: 0, runs: [] });
       this.#retries.push(new MinHeap<Waiting>((a, b) => a.offset < b.offset));
     }
-    this.#rebuild(options.nowMs);
+    this.#rebuild();
   }
 
   setWeights(weights: readonly number[]): void {
@@ -134,7 +138,7 @@ export class Dispatcher {
 
   /** Up to `count` messages in the order they should go out. They must be reserved or settled at once by the caller. */
   choose(count: number, nowMs: number): readonly { readonly offset: number; readonly priority: Priority }[] {
-    this.#noticeReset(nowMs);
+    this.#noticeReset();
     this.promote(nowMs);
     this.#skipGap();
     const chosen: { offset: number; priority: Priority }[] = [];
@@ -221,7 +225,7 @@ export class Dispatcher {
 
   /** A message waits for its next delivery: called after each entry that makes one wait. */
   noteWaiting(open: Readonly<OpenMessage>): void {
-    this.#waiting.push({ offset: open.offset, priority: open.priority as Priority, untilMs: open.untilMs });
+    this.#waiting.push({ offset: open.offset, priority: open.priority as Priority, untilMs: this.#untilMs(open) });
   }
 
   /** Makes available what has waited long enough. */
@@ -233,7 +237,8 @@ export class Dispatcher {
     ) {
       this.#waiting.pop();
       const open = this.delivery.open.get(first.offset);
-      if (open !== undefined && !open.isInFlight && open.untilMs <= nowMs) this.#retriesOf(first.priority).push(first);
+      if (open !== undefined && !open.isInFlight && this.#untilMs(open) <= nowMs)
+        this.#retriesOf(first.priority).push(first);
     }
   }
 
@@ -244,8 +249,9 @@ export class Dispatcher {
     let earliest = Number.POSITIVE_INFINITY;
     for (const open of this.delivery.open.values()) {
       if (!open.isInFlight) continue;
-      if (open.untilMs <= nowMs) expired.push(open);
-      else if (open.untilMs < earliest) earliest = open.untilMs;
+      const untilMs = this.#untilMs(open);
+      if (untilMs <= nowMs) expired.push(open);
+      else if (untilMs < earliest) earliest = untilMs;
     }
     for (const { untilMs } of this.#reserved.values()) if (untilMs < earliest) earliest = untilMs;
     // The expired ones stay listed until their entry is applied; look again soon in case it never is.
@@ -280,7 +286,7 @@ export class Dispatcher {
 
   // ── Inside ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #rebuild(nowMs: number): void {
+  #rebuild(): void {
     const start = Math.max(this.delivery.floor, this.partition.log.logStartOffset);
     for (const queue of this.#fresh) {
       queue.at = start;
@@ -290,12 +296,12 @@ export class Dispatcher {
     this.#waiting.clear();
     this.#earliestDeadlineMs = Number.POSITIVE_INFINITY;
     for (const open of this.delivery.open.values()) {
-      if (open.isInFlight) this.noteDeadline(Math.min(open.untilMs, nowMs + open.spanMs));
+      if (open.isInFlight) this.noteDeadline(this.#untilMs(open));
       else this.noteWaiting(open);
     }
   }
 
-  #noticeReset(nowMs: number): void {
+  #noticeReset(): void {
     if (this.#seenResets === this.delivery.resetCount) return;
     this.#seenResets = this.delivery.resetCount;
     this.#reserved.clear();
@@ -303,7 +309,13 @@ export class Dispatcher {
     this.#unrecorded = [];
     this.#missing = [];
     this.clearOutcomes();
-    this.#rebuild(nowMs);
+    this.#rebuild();
+  }
+
+  /** Times of an earlier leader are in its clock: by ours, nothing lasts longer from our start than it was meant to. */
+  #untilMs(open: Readonly<OpenMessage>): number {
+    if (open.untilTerm === this.#term) return open.untilMs;
+    return Math.min(open.untilMs, this.#startedAtMs + open.spanMs);
   }
 
   /** A reservation whose acquisition is not applied yet; afterwards the replicated state speaks. */

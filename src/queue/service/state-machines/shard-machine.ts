@@ -198,14 +198,14 @@ export class ShardMachine implements ShardStateMachine {
       case "ack":
         return this.#ack(operation);
       case "retry":
-        return this.#retry(operation, at.nowMs);
+        return this.#retry(operation, at);
       case "deadLetter":
       case "drop":
         return this.#settleForGood(operation, at.nowMs);
       case "extend":
-        return this.#extend(operation);
+        return this.#extend(operation, at.term);
       case "extendMember":
-        this.findDelivery(operation)?.extendMember(operation.memberId, operation.atMs);
+        this.findDelivery(operation)?.extendMember(operation.memberId, operation.atMs, at.term);
         return { kind: "done" };
       case "openGroup": {
         const partition = this.ensurePartition(operation);
@@ -304,7 +304,7 @@ export class ShardMachine implements ShardStateMachine {
     return { kind: "acked", settled, progress: progressOf(delivery, floor) };
   }
 
-  #retry(operation: Extract<ShardOperation, { kind: "retry" }>, nowMs: number): ShardResult {
+  #retry(operation: Extract<ShardOperation, { kind: "retry" }>, at: EntryTime): ShardResult {
     const partition = this.findPartition(operation);
     const delivery = partition?.groups.get(operation.group);
     if (partition === undefined || delivery === undefined) return { kind: "missing" };
@@ -315,8 +315,9 @@ export class ShardMachine implements ShardStateMachine {
     const open = delivery.retry(operation, {
       visibleAtMs,
       delayMs,
+      leaderTerm: at.term,
       isFailed,
-      nowMs,
+      nowMs: at.nowMs,
       ...(error === "" ? {} : { error }),
     });
     if (typeof open === "string") return { kind: "refusedSettle", problem: open };
@@ -324,8 +325,8 @@ export class ShardMachine implements ShardStateMachine {
     return { kind: "retrying", attempt: open.attempt, visibleAtMs, progress: progressOf(delivery, delivery.floor) };
   }
 
-  #extend(operation: Extract<ShardOperation, { kind: "extend" }>): ShardResult {
-    const extended = this.findDelivery(operation)?.extend(operation, operation.untilMs, operation.visibilityMs);
+  #extend(operation: Extract<ShardOperation, { kind: "extend" }>, leaderTerm: number): ShardResult {
+    const extended = this.findDelivery(operation)?.extend(operation, { ...operation, leaderTerm });
     if (extended === undefined) return { kind: "missing" };
     if (typeof extended === "string") return { kind: "refusedSettle", problem: extended };
     return { kind: "extended", untilMs: extended.untilMs };
