@@ -11,6 +11,7 @@ function open(machine: StorageMachine): ShardStorageWithDelays {
   const { disk, time } = machine;
   const factory = createStorageFactory({ disk: disk.mount(), folder: "shards", runSoon: time.runSoon });
   const storage = factory.openShard(1);
+  t.equal(factory.openDelayStore(1), storage.delays);
   const state = storage.lastCheckpoint?.state.map((part) => Buffer.from(part).toString()).join("");
   storage.delays.restore(state);
   return storage;

@@ -1,3 +1,4 @@
+import { assert } from "../../../platform/errors/assert.ts";
 import type { Disk } from "../../../platform/files/disk.ts";
 import type { DelayStore } from "../../service/delay-store.ts";
 import type {
@@ -57,10 +58,24 @@ export interface ShardStorageWithDelays extends ShardStorage {
 
 export interface FileStorageFactory extends StorageFactory {
   openShard(shard: number): ShardStorageWithDelays;
+  /** The delayed messages of a shard that is open. */
+  openDelayStore(shard: number): DelayStore;
 }
 
 export function createStorageFactory(options: StorageOptions): FileStorageFactory {
-  return { openShard: (shard) => new FileShardStorage(options, `${options.folder}/${shard}`) };
+  const open = new Map<number, FileShardStorage>();
+  return {
+    openShard(shard) {
+      const storage = new FileShardStorage(options, `${options.folder}/${shard}`);
+      open.set(shard, storage);
+      return storage;
+    },
+    openDelayStore(shard) {
+      const storage = open.get(shard);
+      assert(storage !== undefined, `shard ${shard} is open`);
+      return storage.delays;
+    },
+  };
 }
 
 interface Manifest {
