@@ -14,6 +14,7 @@ import {
   type ServeHttpOptions,
   serveHttp,
 } from "../../../src/platform/http/serve-http.ts";
+import { streamResponse } from "../../../src/platform/http/stream-response.ts";
 import { type Logger, silentLogger } from "../../../src/platform/log/logger.ts";
 import { createMetrics } from "../../../src/platform/metrics/metrics.ts";
 import { systemRandom } from "../../../src/platform/random/random.ts";
@@ -30,6 +31,16 @@ const limits = {
   maxHeaderBytes: 2000,
 };
 const bodyLimitBytes = 1_000_000;
+
+const pulled = { count: 0, isEnded: false };
+
+async function* createChunks(count: number, failsAt: number): AsyncGenerator<string> {
+  for (let index = 1; index <= count; index++) {
+    if (index === failsAt) throw new Error("secret");
+    await sleep(20);
+    yield `chunk ${index}\n`;
+  }
+}
 
 interface Started {
   readonly server: HttpServer;
@@ -56,6 +67,7 @@ async function start(t: Test, options: Partial<ServeHttpOptions> = {}): Promise<
   });
   app.get("/hello", (context) => context.json({ from: remoteAddress(context) }));
   app.post("/size", async (context) => context.json({ size: (await readBody(context)).length }));
+  app.get("/echo/:text", (context) => context.text(context.req.param("text")));
   app.post("/ignore", (context) => context.text("not read"));
   app.get("/slow/:ms", async (context: HttpContext) => {
     await sleep(Number(context.req.param("ms")));
@@ -66,17 +78,21 @@ async function start(t: Test, options: Partial<ServeHttpOptions> = {}): Promise<
     await sleep(60_000, signal).catch((error: unknown) => aborted.push(error));
     return context.text("polled");
   });
-  app.get("/stream", () => {
-    let count = 0;
-    return new Response(
-      new ReadableStream({
-        async pull(controller) {
-          await sleep(20);
-          if (count++ < 10) controller.enqueue(Buffer.from(`chunk ${count}\n`));
-          else controller.close();
-        },
-      }),
-    );
+  app.get("/stream", (context) => streamResponse(context, createChunks(10, Number.POSITIVE_INFINITY)));
+  app.get("/stream-fails/:at", (context) => {
+    return streamResponse(context, createChunks(10, Number(context.req.param("at"))), {
+      headers: { "X-Kind": "test" },
+    });
+  });
+  app.get("/stream-large", (context) => {
+    const source = async function* (): AsyncGenerator<Uint8Array> {
+      try {
+        for (; pulled.count < 10_000; pulled.count++) yield Buffer.alloc(100_000);
+      } finally {
+        pulled.isEnded = true;
+      }
+    };
+    return streamResponse(context, source());
   });
   const listen = { host: "127.0.0.1", port: 0 };
   const server = await serveHttp({ app, listen, logger, shutdownDeadlineMs: 2000, limits, ...options });
@@ -217,6 +233,62 @@ t.test("a handler learns that its client has left", async (t) => {
   connection.socket.destroy();
   await sleep(50);
   t.equal(aborted.length, 1);
+});
+
+t.test("a streamed body that fails at once is an error, one that fails later is cut", async (t) => {
+  const { server, port, messages } = await start(t);
+  const early = await fetch(`${server.url}/stream-fails/1`);
+  t.strictSame([early.status, await early.json()], [500, { error: "INTERNAL" }]);
+  const connection = await openRawConnection(port);
+  connection.write("GET /stream-fails/3 HTTP/1.1\r\nHost: x\r\n\r\n");
+  const answer = await connection.closed;
+  t.match(answer, /^HTTP\/1\.1 200 OK[\s\S]*x-kind: test[\s\S]*chunk 1\n\r\n/);
+  t.notMatch(answer, /secret|\r\n0\r\n/, "no text of the error, and no end that would make it look whole");
+  t.strictSame(messages, ["request failed", "answer cut: its body could not be completed"]);
+});
+
+t.test("a streamed body is made as the client reads, and no further when it leaves", async (t) => {
+  const { port, messages } = await start(t);
+  const connection = await openRawConnection(port);
+  connection.socket.pause();
+  connection.write("GET /stream-large HTTP/1.1\r\nHost: x\r\n\r\n");
+  await sleep(300);
+  const inBuffers = pulled.count;
+  t.ok(inBuffers > 0 && inBuffers < 500, `${inBuffers} pieces of 100 kB are waiting`);
+  await sleep(100);
+  t.ok(pulled.count - inBuffers < 20, "nothing more is made");
+  t.equal(pulled.isEnded, false);
+  connection.socket.destroy();
+  await sleep(100);
+  t.equal(pulled.isEnded, true);
+  t.strictSame(messages, []);
+});
+
+t.test("requests that are no HTTP, or not for us, are refused without harm", async (t) => {
+  const { port, server, messages } = await start(t);
+  const statusOf = async (text: string): Promise<string> => {
+    const connection = await openRawConnection(port);
+    connection.write(text);
+    return (await connection.closed).slice(9, 12);
+  };
+  const close = "Host: x\r\nConnection: close\r\n\r\n";
+  const table: readonly (readonly [string, string])[] = [
+    ["GARBAGE\r\n\r\n", "400"],
+    ["GET /hello HTTP/1.1\r\n\r\n", "400"],
+    ["GET /hello HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n", "400"],
+    [`GET http://[::1/hello HTTP/1.1\r\n${close}`, "400"],
+    [`OPTIONS * HTTP/1.1\r\n${close}`, "400"],
+    [`TRACE /hello HTTP/1.1\r\n${close}`, "405"],
+    [`GET /%zz HTTP/1.1\r\n${close}`, "404"],
+    [`GET /echo/%E0%A4%A HTTP/1.1\r\n${close}`, "200"],
+    ["POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", "400"],
+    ["POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"],
+    ["POST /size HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"],
+    ["CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n", ""],
+  ];
+  for (const [text, status] of table) t.equal(await statusOf(text), status, JSON.stringify(text.slice(0, 60)));
+  t.equal((await fetch(`${server.url}/hello`)).status, 200);
+  t.strictSame(messages, []);
 });
 
 t.test("a hot path sees requests first and may take them over", async (t) => {
