@@ -74,7 +74,14 @@ function provisionerText(fact: VolumeFact, usages: readonly VolumePluginUsage[])
   return ` Storage classes name its provisioner${fact.provisioner === undefined ? "" : ` \`${fact.provisioner}\``}, so new claims use it as well.`;
 }
 
+/** Plugins whose volumes held nothing to move. */
+const ownFixes: Readonly<Record<string, string>> = {
+  gitRepo: "Clone the repository in an init container, into an `emptyDir` volume that the pod shares.",
+};
+
 function fixOf(fact: VolumeFact): string {
+  const ownFix = ownFixes[fact.name];
+  if (ownFix !== undefined) return ownFix;
   if (fact.csiDriver !== undefined) {
     return `Install the CSI driver \`${fact.csiDriver}\` before the nodes are upgraded, and name it in the storage classes.`;
   }
