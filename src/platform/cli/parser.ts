@@ -51,7 +51,12 @@ export function buildParser(displayName: string, root: Command, context: Command
   const parser = yargs()
     .scriptName(displayName)
     .usage(formatUsage(displayName, root))
-    .parserConfiguration({ "camel-case-expansion": false, "parse-numbers": false, "parse-positional-numbers": false })
+    .parserConfiguration({
+      "boolean-negation": false,
+      "camel-case-expansion": false,
+      "parse-numbers": false,
+      "parse-positional-numbers": false,
+    })
     .locale("en")
     .version(false)
     .help("help")
