@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { formatListenAddress, type ListenAddress } from "../config/field.ts";
@@ -53,6 +53,8 @@ export interface HttpServer extends AsyncDisposable {
 
 /** How often timeouts of connections are looked at. */
 const timeoutCheckMs = 500;
+/** A connection on which no request has begun is not idle to Node; at shutdown it gets this long to begin one. */
+const unusedGraceMs = 200;
 /** The router answers a late body itself; the server only ends what the router does not read. */
 const bodyTimeoutGraceMs = 1000;
 
@@ -60,6 +62,9 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
   const limits = options.limits ?? defaultHttpLimits;
   const running = new RunningRequests();
   const server = createNodeServer(limits, options.tls, createListener(options, limits, running));
+  server.on(options.tls === undefined ? "connection" : "secureConnection", (socket: Socket) =>
+    running.addSocket(socket),
+  );
   if (limits.maxConnections !== undefined) server.maxConnections = limits.maxConnections;
   const bound = await listenOn(server, options.listen);
   const address = addressOf(bound, options.listen);
@@ -97,7 +102,8 @@ function createNodeServer(limits: HttpLimits, tls: TlsCertificates | undefined, 
     noDelay: true,
   };
   if (tls === undefined) return createServer(serverOptions, listener);
-  const server = createTlsServer({ ...serverOptions, ...tls.serverOptions() }, listener);
+  const handshakeTimeout = limits.headersTimeoutMs;
+  const server = createTlsServer({ ...serverOptions, ...tls.serverOptions(), handshakeTimeout }, listener);
   tls.attach(server);
   return server;
 }
@@ -110,6 +116,7 @@ async function shutDown(server: Server, running: RunningRequests, options: Serve
   running.startDraining();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const sweep = systemTimers.every(50, () => server.closeIdleConnections());
+  const unused = systemTimers.after(unusedGraceMs, () => running.destroyUnusedSockets());
   const deadline = systemTimers.after(options.shutdownDeadlineMs, () => {
     options.logger.warn({ requests: running.size }, "shutdown deadline passed: open requests are cut");
     server.closeAllConnections();
@@ -118,6 +125,7 @@ async function shutDown(server: Server, running: RunningRequests, options: Serve
     await closed;
   } finally {
     sweep.cancel();
+    unused.cancel();
     deadline.cancel();
   }
 }
@@ -125,13 +133,24 @@ async function shutDown(server: Server, running: RunningRequests, options: Serve
 /** Answers that are not finished, so that shutdown can ask their connections to end. */
 class RunningRequests {
   readonly #responses = new Set<ServerResponse>();
+  readonly #unusedSockets = new Set<Socket>();
   #isDraining = false;
 
   get size(): number {
     return this.#responses.size;
   }
 
+  addSocket(socket: Socket): void {
+    this.#unusedSockets.add(socket);
+    socket.once("close", () => this.#unusedSockets.delete(socket));
+  }
+
+  destroyUnusedSockets(): void {
+    for (const socket of this.#unusedSockets) socket.destroy();
+  }
+
   add(response: ServerResponse): void {
+    if (response.socket !== null) this.#unusedSockets.delete(response.socket);
     if (this.#isDraining) response.shouldKeepAlive = false;
     this.#responses.add(response);
     response.once("close", () => this.#responses.delete(response));
