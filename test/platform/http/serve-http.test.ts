@@ -144,6 +144,14 @@ t.test("a request that is slow to send its headers is answered 408", async (t) =
   t.match(await connection.closed, /^HTTP\/1\.1 408 /);
 });
 
+t.test("a connection that says nothing at all is closed", async (t) => {
+  const { port } = await start(t);
+  const connection = await openRawConnection(port);
+  const startedMs = performance.now();
+  await connection.closed;
+  t.ok(performance.now() - startedMs < 3000);
+});
+
 t.test("a request that is slow to send its body is answered 408 in the feature's shape", async (t) => {
   const { port, metricsText } = await start(t);
   const connection = await openRawConnection(port);
@@ -389,6 +397,8 @@ t.test("TLS: renewed certificates are used for new connections, broken ones are 
   const get = (options: object = {}) => getOverTls(port, { ca, ...options });
   t.strictSame(await get(), { status: 200, serverName: "first" });
   t.type(await get({ maxVersion: "TLSv1.2" }), "string", "an older version is refused");
+  const silent = await openRawConnection(port);
+  t.equal(await silent.closed, "", "a client that never shakes hands is not kept");
   const { writeFileSync } = await import("node:fs");
   writeFileSync(folder.path("server.crt"), "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n");
   while (logged.length < 1) await sleep(10);
