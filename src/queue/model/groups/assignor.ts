@@ -48,7 +48,13 @@ export function assignPartitions(
     if (taker !== undefined) give(taker, key);
   }
   balance(loads);
-  return new Map(loads.flatMap((load) => [...load.owned].map((key) => [key, load.member.memberId] as const)));
+  const owners = new Map(loads.flatMap((load) => [...load.owned].map((key) => [key, load.member.memberId] as const)));
+  const sorted = new Map<string, string>();
+  for (const key of allKeys(partitionCounts)) {
+    const owner = owners.get(key);
+    if (owner !== undefined) sorted.set(key, owner);
+  }
+  return sorted;
 }
 
 function* allKeys(partitionCounts: ReadonlyMap<string, number>): Iterable<string> {
