@@ -9,15 +9,13 @@ import type { QueueConfig } from "./config.ts";
 import { type NodeIdentity, openNodeIdentity } from "./drivers/node/node-identity.ts";
 import { createStorageFactory } from "./drivers/storage/shard-storage.ts";
 import { openWriteAheadLog } from "./drivers/storage/wal/write-ahead-log.ts";
-import { createInterimService, NoDelays } from "./interim.ts";
-import { Broker, defaultLimits } from "./service/broker.ts";
-import { metadataShard, type ShardId, type ShardStateMachine } from "./service/ports.ts";
+import type { Topic } from "./model/topics/topic.ts";
+import { defaultLimits, topicNotFound } from "./service/broker.ts";
+import { createQueueMachines, createQueueService, type QueueMachines } from "./service/create-queue-service.ts";
 import { validatePublish } from "./service/publish/validate-publish.ts";
 import type { PublishMessage, QueueCounters, QueueService } from "./service/queue-service.ts";
 import { createReplicationHost, type ReplicationHost } from "./service/replication/replication-host.ts";
 import { createLoopTransport } from "./service/replication/transport.ts";
-import { MetadataMachine } from "./service/state-machines/metadata-machine.ts";
-import { ShardMachine } from "./service/state-machines/shard-machine.ts";
 
 /**
  * Puts the broker together on a data directory: lock, write-ahead log, one storage and state machine per shard, the
@@ -69,12 +67,11 @@ function assemble(options: OpenBrokerOptions, dataDir: string, lock: LockFile): 
   const { shardCount } = identity;
   const disk = createNodeDisk(dataDir);
   const storage = createStorageFactory({ disk, folder: "shards", runSoon: afterPendingEvents });
-  const metadata = new MetadataMachine({ storage: storage.openShard(metadataShard), shardCount });
-  const shards = new Map<ShardId, ShardMachine>();
-  for (let shard = 1; shard <= shardCount; shard += 1) {
-    shards.set(shard, new ShardMachine({ shard, storage: storage.openShard(shard), delays: new NoDelays() }));
-  }
-  const machineOf = (shard: ShardId): ShardStateMachine => shards.get(shard) ?? metadata;
+  const machines = createQueueMachines({
+    shardCount,
+    storage,
+    openDelayStore: (shard) => storage.openDelayStore(shard),
+  });
   const wal = openWriteAheadLog({ disk, folder: "wal", timers, random, runSoon: afterPendingEvents });
   const replication = createReplicationHost({
     nodeId,
@@ -82,7 +79,7 @@ function assemble(options: OpenBrokerOptions, dataDir: string, lock: LockFile): 
     shardCount,
     isBootstrap: true,
     wal,
-    stateMachineFor: machineOf,
+    stateMachineFor: machines.stateMachineFor,
     transport: createLoopTransport(),
     clock,
     timers,
@@ -96,11 +93,10 @@ function assemble(options: OpenBrokerOptions, dataDir: string, lock: LockFile): 
     defaultRetentionMs: config.defaultRetentionHours * hourMs,
     defaultMaxMessageBytes: config.maxMessageBytes,
   };
-  const broker = new Broker({
+  const service = createQueueService({
     nodeId,
     replication,
-    metadata,
-    shards,
+    machines,
     clock,
     timers,
     random,
@@ -108,10 +104,9 @@ function assemble(options: OpenBrokerOptions, dataDir: string, lock: LockFile): 
     limits,
     counters,
   });
-  const service = createInterimService(broker);
   return {
     service,
-    validatePublish: (topic, messages) => validatePublish(broker.topic(topic), messages, limits),
+    validatePublish: (topic, messages) => validatePublish(findTopic(machines, topic), messages, limits),
     replication,
     identity,
     freeBytes: () => disk.freeBytes(),
@@ -128,4 +123,10 @@ function assemble(options: OpenBrokerOptions, dataDir: string, lock: LockFile): 
       }
     },
   };
+}
+
+function findTopic(machines: QueueMachines, name: string): Topic {
+  const topic = machines.metadata.findTopic(name);
+  if (topic === undefined) throw topicNotFound(name);
+  return topic;
 }
