@@ -80,6 +80,11 @@ export class DelayBucket {
     return this.#entries !== undefined;
   }
 
+  /** Makes room for as many bytes at once. */
+  reserve(bytes: number): void {
+    this.#tail = Buffer.allocUnsafeSlow(Math.ceil(bytes));
+  }
+
   add(entry: DelayedEntry): void {
     const position = this.#appendRecord(entry.batch.length, entry, entry.batch);
     this.#entries?.set(entry.sequence, {

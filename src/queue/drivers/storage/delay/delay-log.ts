@@ -25,8 +25,8 @@ export interface DelayLogOwner {
   noteGone(bucket: DelayBucket): void;
 }
 
-export const bucketEntriesMax = 4096;
-const bucketBytesMax = 4 * 1024 * 1024;
+export const bucketEntriesMax = 2048;
+const bucketBytesMax = 2 * 1024 * 1024;
 /** For more entries than this, the file is read as a whole. */
 const readOneByOneMax = 16;
 

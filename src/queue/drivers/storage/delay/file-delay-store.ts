@@ -7,7 +7,7 @@ import { DelayLog, type DelayLogState } from "./delay-log.ts";
 /**
  * The delayed messages of a shard on disk. It shares the shard's list of files to sync: `prepareCheckpoint` writes and
  * says what there is, and the shard's checkpoint that follows at once syncs it. What is in memory is bounded: unwritten
- * records, the look-up tables of a few buckets, and some numbers per bucket of up to 4,096 messages.
+ * records, the look-up tables of a few buckets, and some numbers per bucket of up to 2,048 messages.
  */
 const unwrittenBytesMax = 1024 * 1024;
 const loadedEntriesMax = 16_384;
