@@ -6,11 +6,9 @@ import { createMetrics } from "../platform/metrics/metrics.ts";
 import { systemRandom } from "../platform/random/random.ts";
 import { systemClock } from "../platform/time/clock.ts";
 import type { CatalogConfig } from "./config.ts";
-import { RedisCache } from "./drivers/redis-cache.ts";
 import { createCatalogRoutes } from "./http/catalog-routes.ts";
-import { BookService, type Dependency } from "./service/book-service.ts";
+import { type BookCache, BookService, type BookStore, type Dependency } from "./service/book-service.ts";
 import { createObserver } from "./service/observe-dependency.ts";
-import { PostgresBooks } from "./store/postgres-books.ts";
 
 /** Nothing is posted to this service. */
 const bodyLimitBytes = 64 * 1024;
@@ -24,8 +22,8 @@ export interface RunningCatalog extends AsyncDisposable {
 /** Serves at once, whatever the state of database and cache; `/readyz` tells of them. */
 export async function startCatalog(config: CatalogConfig, logger: Logger): Promise<RunningCatalog> {
   const metrics = createMetrics({ hasProcessMetrics: true });
-  const store = config.databaseUrl === undefined ? undefined : new PostgresBooks(config.databaseUrl);
-  const cache = config.cacheUrl === undefined ? undefined : new RedisCache(config.cacheUrl, logger);
+  const store = await createStore(config);
+  const cache = await createCache(config, logger);
   const dependencies = [store, cache].filter((item): item is NonNullable<typeof item> => item !== undefined);
   const close = async (): Promise<void> => {
     await Promise.all(dependencies.map((dependency) => dependency[Symbol.asyncDispose]()));
@@ -55,4 +53,17 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
     await close();
     throw error;
   }
+}
+
+/** The client libraries are loaded only when they are used: without them the service starts in half the time. */
+async function createStore({ databaseUrl }: CatalogConfig): Promise<BookStore | undefined> {
+  if (databaseUrl === undefined) return undefined;
+  const { PostgresBooks } = await import("./store/postgres-books.ts");
+  return new PostgresBooks(databaseUrl);
+}
+
+async function createCache({ cacheUrl }: CatalogConfig, logger: Logger): Promise<BookCache | undefined> {
+  if (cacheUrl === undefined) return undefined;
+  const { RedisCache } = await import("./drivers/redis-cache.ts");
+  return new RedisCache(cacheUrl, logger);
 }

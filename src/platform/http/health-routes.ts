@@ -29,8 +29,9 @@ async function runCheck(check: HealthCheck, timeoutMs: number): Promise<CheckRes
   const expired = new AbortController();
   const answered = new AbortController();
   try {
-    const limit = expire(timeoutMs, answered.signal, expired);
-    await Promise.race([check.check(expired.signal), limit]);
+    // NOTE: in a function of its own, so that a check that throws at once does not leave the limit without a handler.
+    const work = async (): Promise<void> => await check.check(expired.signal);
+    await Promise.race([work(), expire(timeoutMs, answered.signal, expired)]);
     return { name: check.name, isOk: true };
   } catch (error) {
     return { name: check.name, isOk: false, reason: error instanceof Error ? error.message : String(error) };
