@@ -60,10 +60,10 @@ export class QueueFixture {
   };
 
   /** Lets time pass in small steps, so that what one callback proposes is applied before the next. */
-  async advance(spanMs: number): Promise<void> {
+  async advance(spanMs: number, stepMs = 10): Promise<void> {
     const untilMs = this.time.nowMs + spanMs;
     while (this.time.nowMs < untilMs) {
-      this.time.advance(Math.min(10, untilMs - this.time.nowMs));
+      this.time.advance(Math.min(stepMs, untilMs - this.time.nowMs));
       await nextTurn();
     }
     await this.settle();
