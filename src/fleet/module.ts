@@ -23,7 +23,11 @@ const scanPorts: ScanPorts = {
   },
   readIgnoreConfig,
   readTeamMap,
-  collectCluster: async (options) => (await import("./drivers/kubernetes-cluster.ts")).collectLiveCluster(options),
+  collectCluster: async ({ command, ...options }) => {
+    const { collectLiveCluster } = await import("./drivers/kubernetes-cluster.ts");
+    const { env, homeDir, signal, version } = command;
+    return collectLiveCluster({ ...options, env, homeDir, signal, userAgent: `fleetscope/${version}` });
+  },
   writeFile: (path, cwd, text) => writeFileSync(resolve(cwd, path), text),
   today: () => formatInstant(systemClock.nowMs()).slice(0, 10),
 };

@@ -83,6 +83,7 @@ export class InventoryBuilder {
       capabilities,
       // More than one collector speaks of these.
       fieldUsage: parts.flatMap((part) => part.fieldUsage ?? []),
+      webhooks: parts.flatMap((part) => part.webhooks ?? []),
       componentFlags: parts.flatMap((part) => part.componentFlags ?? []),
     };
   }
