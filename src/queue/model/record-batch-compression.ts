@@ -4,7 +4,7 @@ import { type BatchView, type Compression, CorruptBatchError } from "./record-ba
 /** Below this, compression costs more than it saves. */
 const compressBytesMin = 256;
 /** No batch unpacks to more than this, whatever its header claims. */
-export const rawBodyBytesMax = 64 * 1024 * 1024;
+const rawBodyBytesMax = 64 * 1024 * 1024;
 
 /** Compresses a body when that makes it smaller; says which form it returned. */
 export function compressBody(raw: Uint8Array, wanted: Compression): { body: Uint8Array; compression: Compression } {

@@ -15,8 +15,8 @@ import { getUint53, setUint53 } from "./varint.ts";
  *  52 producer epoch u32   56 producer id u53 (0: none)   64 base sequence u53       72 zero u64
  */
 export const batchHeaderSize = 80;
-export const batchMagic = 0x5142;
-export const batchVersion = 1;
+const batchMagic = 0x5142;
+const batchVersion = 1;
 export const recordCountMax = 1_000_000;
 
 export const priorityCount = 5;

@@ -9,7 +9,7 @@ import { getUint53, setUint53 } from "../../model/varint.ts";
  *   0 magic u32   4 version u32   8 index u53   16 term u53   24 manifest size u53   32 state size u53   40 body CRC u32
  *   44 header CRC u32   48 manifest (JSON), state
  */
-export interface CheckpointContent {
+interface CheckpointContent {
   readonly index: number;
   readonly term: number;
   readonly manifest: Uint8Array;

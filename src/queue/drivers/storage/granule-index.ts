@@ -7,7 +7,7 @@ import { crc32 } from "node:zlib";
  *
  *   0 first offset − base u32   4 position u32   8 max timestamp u48   14 priorities u8   15 zero u8
  */
-export const granuleSize = 4096;
+const granuleSize = 4096;
 export const granuleEntrySize = 16;
 /** Set beside the priorities when control records are in the granule: it then holds offsets that nobody is given. */
 export const controlBit = 0x80;

@@ -2,7 +2,7 @@ import { BatchView, batchHeaderSize, CorruptBatchError, indexOfBatchStart } from
 import type { GranuleIndex } from "./granule-index.ts";
 
 /** What a cursor needs of a segment. */
-export interface CursorSource {
+interface CursorSource {
   readonly path: string;
   readonly baseOffset: number;
   readonly nextOffset: number;

@@ -34,7 +34,7 @@ export interface StorageLimits extends PartitionLimits {
   readonly syncConcurrency: number;
 }
 
-export const defaultStorageLimits: StorageLimits = {
+const defaultStorageLimits: StorageLimits = {
   segmentBytes: 64 * 1024 * 1024,
   compactionKeysMax: 500_000,
   openFiles: 64,
@@ -43,7 +43,7 @@ export const defaultStorageLimits: StorageLimits = {
   syncConcurrency: 2,
 };
 
-export interface StorageOptions {
+interface StorageOptions {
   readonly disk: Disk;
   /** Holds one folder per shard. */
   readonly folder: string;
@@ -56,7 +56,7 @@ export interface ShardStorageWithDelays extends ShardStorage {
   readonly delays: DelayStore;
 }
 
-export interface FileStorageFactory extends StorageFactory {
+interface FileStorageFactory extends StorageFactory {
   openShard(shard: number): ShardStorageWithDelays;
   /** The delayed messages of a shard that is open. */
   openDelayStore(shard: number): DelayStore;

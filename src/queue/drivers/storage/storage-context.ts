@@ -84,7 +84,7 @@ export class StorageContext {
 }
 
 /** Indexes of closed segments, the least recently used dropped first; they can be read again. */
-export class IndexCache {
+class IndexCache {
   readonly #limitBytes: number;
   readonly #indexes = new Map<string, GranuleIndex>();
   #bytes = 0;

@@ -78,7 +78,11 @@ export class Progress {
     if (this.state === "snapshot") return;
     if (this.state === "replicate" && refusedIndex <= this.matchIndex) return;
     if (this.state === "probe" && refusedIndex !== this.nextIndex - 1) return;
-    this.probe(Math.max(this.matchIndex, Math.min(tryIndex, refusedIndex - 1)) + 1);
+    const nextIndex = Math.max(this.matchIndex, Math.min(tryIndex, refusedIndex - 1)) + 1;
+    // NOTE: the follower lost what it had confirmed; asking the same again at once would only fill the network.
+    const isFutile = this.state === "probe" && nextIndex === this.nextIndex;
+    this.probe(nextIndex);
+    this.isPaused = isFutile;
   }
 
   probe(nextIndex: number): void {

@@ -18,7 +18,7 @@ export interface BucketState {
   readonly minDueMs: number;
 }
 
-export interface PlacedEntry {
+interface PlacedEntry {
   readonly dueMs: number;
   readonly sequence: number;
   readonly position: number;

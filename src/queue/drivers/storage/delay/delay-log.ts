@@ -15,7 +15,7 @@ export interface DelayLogState extends PartitionRef {
   readonly slots: readonly SlotFileState[];
 }
 
-export interface DelayLogOwner {
+interface DelayLogOwner {
   readonly context: StorageContext;
   /** A file that only the last checkpoint needs. */
   discard(path: string): void;
@@ -25,7 +25,7 @@ export interface DelayLogOwner {
   noteGone(bucket: DelayBucket): void;
 }
 
-export const bucketEntriesMax = 2048;
+const bucketEntriesMax = 2048;
 const bucketBytesMax = 2 * 1024 * 1024;
 /** For more entries than this, the file is read as a whole. */
 const readOneByOneMax = 16;

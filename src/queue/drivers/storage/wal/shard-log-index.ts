@@ -11,7 +11,7 @@ import type { ShardSummary } from "./wal-format.ts";
 const fileFactor = 2 ** 32;
 const noPlace = -1;
 
-export interface EntryPlace {
+interface EntryPlace {
   readonly fileNumber: number;
   readonly position: number;
 }

@@ -11,7 +11,7 @@ import { type RecoveredWal, type WalFile, walFileName } from "./wal-recovery.ts"
  * The files of the log: the one being written, the older ones still needed, and the next one, which is made ready ahead
  * of time (zeroed, its header and name durable), so that changing files costs nothing. A released file is used again.
  */
-export interface WalFilesOptions {
+interface WalFilesOptions {
   readonly disk: Disk;
   readonly folder: string;
   readonly random: Random;

@@ -19,7 +19,7 @@ import {
  * when nothing valid lies behind them, in this file or a later one: groups are written one at a time, each after the
  * one before it was durable. Records of a torn group are all dropped: none of them was ever acknowledged.
  */
-export interface ScanVisitor {
+interface ScanVisitor {
   onRecord(record: StoredRecord, position: number): void;
   /** The record's header is intact, its payload is not. */
   onDamagedRecord(header: RecordHeader, position: number): void;
@@ -33,7 +33,7 @@ export interface ScanResult {
   readonly chain: number;
 }
 
-export interface ScanOptions {
+interface ScanOptions {
   /** Where the file ends, as the next file knows it; undefined for the last file that was written to. */
   readonly expectedEnd: number | undefined;
 }

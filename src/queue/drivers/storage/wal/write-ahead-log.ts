@@ -30,7 +30,7 @@ import { WrittenState } from "./written-state.ts";
  * without having saved anything. Lack of space is no such error, since it shows before anything is written: the queue
  * then waits for another file.
  */
-export interface WriteAheadLogOptions {
+interface WriteAheadLogOptions {
   readonly disk: Disk;
   readonly folder: string;
   readonly timers: Timers;
@@ -55,7 +55,7 @@ export interface WriteAheadLogLimits {
   readonly retryFullMs: number;
 }
 
-export const defaultWalLimits: WriteAheadLogLimits = {
+const defaultWalLimits: WriteAheadLogLimits = {
   fileBytes: 64 * 1024 * 1024,
   groupBytes: 1024 * 1024,
   recentBytes: 32 * 1024 * 1024,
