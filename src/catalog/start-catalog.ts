@@ -5,6 +5,7 @@ import type { Logger } from "../platform/log/logger.ts";
 import { createMetrics } from "../platform/metrics/metrics.ts";
 import { systemRandom } from "../platform/random/random.ts";
 import { systemClock } from "../platform/time/clock.ts";
+import type { Tracer } from "../platform/tracing/tracer.ts";
 import type { CatalogConfig } from "./config.ts";
 import { createCatalogRoutes } from "./http/catalog-routes.ts";
 import { type BookCache, BookService, type BookStore, type Dependency } from "./service/book-service.ts";
@@ -19,8 +20,13 @@ export interface RunningCatalog extends AsyncDisposable {
   readonly server: HttpServer;
 }
 
+export interface CatalogPorts {
+  readonly logger: Logger;
+  readonly tracer?: Tracer | undefined;
+}
+
 /** Serves at once, whatever the state of database and cache; `/readyz` tells of them. */
-export async function startCatalog(config: CatalogConfig, logger: Logger): Promise<RunningCatalog> {
+export async function startCatalog(config: CatalogConfig, { logger, tracer }: CatalogPorts): Promise<RunningCatalog> {
   const metrics = createMetrics({ hasProcessMetrics: true });
   const store = await createStore(config);
   const cache = await createCache(config, logger);
@@ -37,6 +43,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
     errorBody: (error) => ({ error: { code: error.code, message: error.message, details: error.details } }),
     bodyLimitBytes,
     requestTimeoutMs,
+    tracer,
   });
   const observe = createObserver(metrics, logger);
   const checks = dependencies.map((item: Dependency) => ({ name: item.name, check: observe(item) }));

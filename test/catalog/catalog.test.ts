@@ -1,3 +1,4 @@
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import postgres from "postgres";
@@ -137,6 +138,22 @@ t.test("SIGTERM: open requests are answered, new ones refused, and it ends with 
   t.equal(await running.exited, 0);
   t.match(running.log(), /"msg":"shutdown complete"/);
   t.notMatch(running.log(), /hush/);
+});
+
+t.test("each request is a span when an OTLP endpoint is set", async (t) => {
+  const received: string[] = [];
+  const receiver = createHttpServer(async (request, response) => {
+    received.push(`${request.url} ${Buffer.concat(await request.toArray()).toString()}`);
+    response.setHeader("Content-Type", "application/json").end("{}");
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => receiver.close());
+  const { port } = receiver.address() as { port: number };
+  const running = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
+  await fetch(`${running.url}/books`);
+  running.stop();
+  t.equal(await running.exited, 0);
+  t.match(received, [/^\/v1\/traces .*"name":"GET \/books"/]);
 });
 
 t.test("with a real Postgres", async (t) => {

@@ -4,6 +4,7 @@ import { describeConfig } from "../../platform/config/describe-config.ts";
 import type { ConfigSources } from "../../platform/config/load-config.ts";
 import { untilAborted } from "../../platform/lifecycle/stop-signal.ts";
 import { createLogger } from "../../platform/log/logger.ts";
+import { createTracing } from "../../platform/tracing/create-tracing.ts";
 import { catalogConfigSchema, loadCatalogConfig } from "../config.ts";
 import { startCatalog } from "../start-catalog.ts";
 
@@ -42,9 +43,12 @@ async function serve(context: CommandContext): Promise<void> {
     isTty: context.terminal.isErrorTty,
     destination: { write: (line) => context.terminal.writeError(line) },
   });
-  const catalog = await startCatalog(config, logger);
+  const { env: environment, version } = context;
+  const tracing = await createTracing({ serviceName: "catalog", version, environment, logger });
+  const catalog = await startCatalog(config, { logger, tracer: tracing?.tracer });
   await untilAborted(context.signal);
   logger.info({}, "shutting down");
   await catalog[Symbol.asyncDispose]();
+  await tracing?.close();
   logger.info({}, "shutdown complete");
 }
