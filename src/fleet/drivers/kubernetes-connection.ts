@@ -41,9 +41,15 @@ export async function connectKubernetes(options: ConnectionOptions): Promise<Kub
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw invalid(`its context "${config.getCurrentContext()}" names no cluster`);
   const base = parseServer(cluster.server);
+  const name = config.getCurrentContext() === "" ? cluster.name : config.getCurrentContext();
+  const user = config.getCurrentUser();
+  if (base.protocol === "http:" && user !== null) {
+    // The library refuses plain http, as `kubectl proxy` serves it, unless verification is off; there is none to turn off.
+    config.loadFromClusterAndUser({ ...cluster, skipTLSVerify: true }, user);
+  }
   const credentials = createCredentials(config);
   return {
-    name: config.getCurrentContext() === "" ? cluster.name : config.getCurrentContext(),
+    name,
     read: async (path, accept) => send({ credentials, base, path, accept, options }),
   };
 }
@@ -99,17 +105,31 @@ interface Sending {
   readonly options: ConnectionOptions;
 }
 
-async function send({ config, base, path, accept, options }: Sending): Promise<string> {
-  const headers = { Accept: acceptHeaders[accept], "Accept-Encoding": "gzip", "User-Agent": options.userAgent };
-  const requestOptions: RequestOptions = { headers, method: "GET" };
-  try {
-    await config.applyToHTTPSOptions(requestOptions);
-  } catch (error) {
-    throw new KubernetesRequestError(
-      401,
-      `no credentials: ${error instanceof Error ? firstLine(error.message) : "unknown"}`,
-    );
-  }
+/** Tokens may run out, so they are asked for again; connections are kept meanwhile. */
+function createCredentials(config: KubeConfig): () => Promise<RequestOptions> {
+  let known: { readonly options: RequestOptions; readonly sinceMs: number } | undefined;
+  return async () => {
+    const nowMs = systemClock.monotonicMs();
+    if (known !== undefined && nowMs - known.sinceMs < credentialsMaxAgeMs) return known.options;
+    const options: RequestOptions = {};
+    try {
+      await config.applyToHTTPSOptions(options);
+    } catch (error) {
+      const state = error instanceof Error ? firstLine(error.message) : "unknown";
+      throw new KubernetesRequestError(0, `there are no credentials: ${state}`);
+    }
+    if (options.agent instanceof Agent && options.agent.constructor === Agent) {
+      options.agent = new Agent({ ...options.agent.options, keepAlive: true, maxSockets: maxConnections });
+    }
+    known = { options, sinceMs: nowMs };
+    return options;
+  };
+}
+
+async function send({ credentials, base, path, accept, options }: Sending): Promise<string> {
+  const own = { Accept: acceptHeaders[accept], "Accept-Encoding": "gzip", "User-Agent": options.userAgent };
+  const known = await credentials();
+  const requestOptions: RequestOptions = { ...known, method: "GET", headers: { ...known.headers, ...own } };
   const prefix = base.pathname.replace(/\/+$/, "");
   const url = new URL(`${prefix}${path}`, base);
   return new Promise((resolve, reject) => {
