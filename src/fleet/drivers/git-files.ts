@@ -36,7 +36,15 @@ async function listAtCommit(options: GitFilesOptions): Promise<ManifestStream[]>
   const streams: ManifestStream[] = [];
   for (const path of paths.filter((candidate) => candidate !== "-")) {
     const root = relative(cwd, resolve(cwd, path)).split(sep).join("/");
-    const listing = await runGit(options, ["ls-tree", "-r", "-z", "--name-only", commit, "--", root === "" ? "." : root]);
+    const listing = await runGit(options, [
+      "ls-tree",
+      "-r",
+      "-z",
+      "--name-only",
+      commit,
+      "--",
+      root === "" ? "." : root,
+    ]);
     for (const name of listing.toString("utf8").split("\0")) {
       if (name === "") continue;
       const below = name === root ? undefined : name.slice(root === "" ? 0 : root.length + 1);

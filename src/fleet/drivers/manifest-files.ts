@@ -32,7 +32,10 @@ export interface ManifestFilesOptions {
 }
 
 export function createManifestFiles(options: ManifestFilesOptions): ManifestSource {
-  return { list: async () => options.paths.flatMap((path, index) => listPath(path, options.shownPaths?.[index] ?? path, options)) };
+  return {
+    list: async () =>
+      options.paths.flatMap((path, index) => listPath(path, options.shownPaths?.[index] ?? path, options)),
+  };
 }
 
 /** Whether a path below a folder is wanted. */
