@@ -6,6 +6,7 @@ export const programName = "slipway";
 /** What `slipway up` starts, in this order. */
 const upServices: ServiceTable = {
   queue: async () => (await import("./queue/module.ts")).queueUpService,
+  fleetscope: async () => (await import("./fleet/module.ts")).fleetUpService,
 };
 
 /** Command name → summary and lazy import; a feature is loaded only when one of its commands runs. */

@@ -12,6 +12,10 @@ export const fleetErrorCatalogue = {
   scan_input_invalid: { kind: "invalid_argument" },
   baseline_unreadable: { kind: "failed_precondition" },
   kubeconfig_invalid: { kind: "invalid_argument" },
+  query_invalid: { kind: "unprocessable" },
+  read_credential_missing: { kind: "unauthenticated" },
+  host_refused: { kind: "misdirected" },
+  busy: { kind: "unavailable", isRetryable: true },
   cluster_unreachable: { kind: "unavailable" },
 } as const satisfies ErrorCatalogue<string>;
 

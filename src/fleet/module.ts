@@ -5,10 +5,14 @@ import type { Command } from "../platform/cli/command.ts";
 import { formatInstant, systemClock } from "../platform/time/clock.ts";
 import { createKnowledgeBaseCommand } from "./cli/kb-command.ts";
 import { createScanCommand, type ScanPorts } from "./cli/scan-command.ts";
+import { createServeCommand } from "./cli/serve-command.ts";
 import { createGitFiles } from "./drivers/git-files.ts";
 import { loadKnowledgeBase } from "./drivers/knowledge-base-files.ts";
 import { createManifestFiles } from "./drivers/manifest-files.ts";
 import { readIgnoreConfig, readTeamMap } from "./drivers/scan-config-file.ts";
+import { startHub } from "./start-hub.ts";
+
+export { fleetUpService } from "./up-service.ts";
 
 const scanPorts: ScanPorts = {
   loadKnowledgeBase,
@@ -35,5 +39,5 @@ const scanPorts: ScanPorts = {
 export const fleetscopeCommand: Command = {
   name: "fleetscope",
   summary: "What breaks when Kubernetes is upgraded, in manifests, clusters and fleets",
-  subcommands: [createScanCommand(scanPorts), createKnowledgeBaseCommand(scanPorts)],
+  subcommands: [createScanCommand(scanPorts), createServeCommand(startHub), createKnowledgeBaseCommand(scanPorts)],
 };
