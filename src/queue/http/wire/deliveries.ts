@@ -116,7 +116,7 @@ export const redriveResponseSchema = z
         dlq_offset: offsetSchema,
         topic: z.string(),
         partition: partitionSchema,
-        offset: offsetSchema,
+        offset: z.int().min(-1).meta({ description: "-1 when it had been sent before" }),
         duplicate: z.literal(true).optional(),
       }),
     ),
