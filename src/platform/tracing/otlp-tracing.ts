@@ -25,7 +25,7 @@ import type { Tracing, TracingOptions } from "./create-tracing.ts";
 import type { Attributes, Span, SpanKind, SpanOptions, TraceHeaders, Tracer } from "./tracer.ts";
 
 /** The OpenTelemetry side of the tracing port; only `create-tracing.ts` loads it, and only when it is wanted. */
-const exportTimeoutMs = 5000;
+const exportTimeoutMs = 3000;
 const exportIntervalMs = 1000;
 const maxQueuedSpans = 8192;
 const propagator = new W3CTraceContextPropagator();
