@@ -6,7 +6,7 @@ import { formatInstantSeconds } from "../../platform/time/clock.ts";
 import { parseDuration } from "../../platform/time/duration.ts";
 import { branchingError } from "../errors.ts";
 import type { Branch } from "../model/records.ts";
-import type { BranchingEngine } from "../service/engine.ts";
+import type { BranchingEngine, BranchPassword } from "../service/engine.ts";
 import { engineOptions, withLocalEngine } from "./local-session.ts";
 import { formatJson, jsonOption, toBranchJson } from "./output.ts";
 
@@ -47,7 +47,7 @@ const createCommand: Command = {
         ttlSeconds: parseTtl(args.string("ttl")),
       };
       const branch = await engine.createBranch(request, caller);
-      await writeBranch(context, args, branch);
+      await writeBranch(context, args, branch, engine.openPassword(branch));
       return 0;
     }),
 };
@@ -61,7 +61,7 @@ const listCommand: Command = {
       const branches = await engine.listBranches();
       const sizes = args.boolean("usage") ? await measureAll(engine, branches, context.signal) : undefined;
       const shown = args.boolean("json")
-        ? formatBranchesJson(branches, sizes)
+        ? formatBranchesJson(engine, branches, sizes)
         : formatBranchTable(context, branches, sizes);
       await context.terminal.write(shown);
       return 0;
@@ -88,11 +88,11 @@ async function measureAll(
 
 type Sizes = ReadonlyMap<string, number | undefined> | undefined;
 
-function formatBranchesJson(branches: readonly Branch[], sizes: Sizes): string {
+function formatBranchesJson(engine: BranchingEngine, branches: readonly Branch[], sizes: Sizes): string {
   return formatJson(
     branches.map((branch) => {
       const bytes = sizes?.get(branch.name);
-      return { ...toBranchJson(branch), ...(bytes === undefined ? {} : { bytes }) };
+      return { ...toBranchJson(branch, engine.openPassword(branch)), ...(bytes === undefined ? {} : { bytes }) };
     }),
   );
 }
@@ -110,9 +110,14 @@ function formatBranchTable(context: CommandContext, branches: readonly Branch[],
   );
 }
 
-async function writeBranch(context: CommandContext, args: ParsedArguments, branch: Branch): Promise<void> {
+async function writeBranch(
+  context: CommandContext,
+  args: ParsedArguments,
+  branch: Branch,
+  password: BranchPassword,
+): Promise<void> {
   const text = `branch ${branch.name} is ready on port ${branch.port}\n`;
-  await context.terminal.write(args.boolean("json") ? formatJson(toBranchJson(branch)) : text);
+  await context.terminal.write(args.boolean("json") ? formatJson(toBranchJson(branch, password)) : text);
 }
 
 const resetCommand: Command = {
@@ -123,7 +128,7 @@ const resetCommand: Command = {
   run: (args, context) =>
     withLocalEngine(args, context, "writes", async ({ engine, caller }) => {
       const branch = await engine.resetBranch(args.requiredString("name"), caller);
-      await writeBranch(context, args, branch);
+      await writeBranch(context, args, branch, engine.openPassword(branch));
       return 0;
     }),
 };
@@ -136,7 +141,7 @@ const recoverCommand: Command = {
   run: (args, context) =>
     withLocalEngine(args, context, "writes", async ({ engine, caller }) => {
       const branch = await engine.recoverBranch(args.requiredString("name"), caller);
-      await writeBranch(context, args, branch);
+      await writeBranch(context, args, branch, engine.openPassword(branch));
       return 0;
     }),
 };

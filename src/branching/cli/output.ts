@@ -3,6 +3,7 @@ import { formatInstantSeconds } from "../../platform/time/clock.ts";
 import type { DiffResult } from "../model/branch-diff.ts";
 import type { ReconcileAction } from "../model/reconcile-plan.ts";
 import type { Branch, MaskScript, Source, Transition } from "../model/records.ts";
+import type { BranchPassword } from "../service/engine.ts";
 
 /** The JSON shapes of the contract; `--json` prints them and the daemon's client parses them. */
 export const jsonOption: Readonly<Record<string, OptionSpec>> = {
@@ -31,7 +32,7 @@ export function toSourceJson(source: Source): Record<string, unknown> {
   };
 }
 
-export function toBranchJson(branch: Branch): Record<string, unknown> {
+export function toBranchJson(branch: Branch, password: BranchPassword): Record<string, unknown> {
   return {
     name: branch.name,
     source: branch.sourceName,
@@ -41,6 +42,8 @@ export function toBranchJson(branch: Branch): Record<string, unknown> {
     ...optional("port", branch.port),
     user: branch.user,
     database: branch.database,
+    ...(password.kind === "known" ? { password: password.password } : {}),
+    ...(password.kind === "unavailable" ? { password_unavailable: true } : {}),
     proxy_database: `${branch.database}@${branch.name}`,
     ...(branch.expiresAtMs === undefined ? {} : { expires_at: formatInstantSeconds(branch.expiresAtMs) }),
     created_at: formatInstantSeconds(branch.createdAtMs),

@@ -185,7 +185,7 @@ async function writeJournal(tx: Kysely<RegistrySchema>, entry: JournalEntry): Pr
     .insertInto("transitions")
     .values({
       branch_id: entry.branchId,
-      sequence: sql<number>`(select coalesce(max(sequence), 0) + 1 from transitions where branch_id = ${entry.branchId})`,
+      sequence: sql<number>`(select coalesce(max(sequence), 0) + 1 from transitions)`,
       from_state: entry.fromState ?? null,
       to_state: entry.toState,
       reason: entry.reason,
@@ -201,8 +201,6 @@ async function findHistory(query: Kysely<RegistrySchema>, name: string): Promise
     .innerJoin("branches", "branches.id", "transitions.branch_id")
     .select(["from_state", "to_state", "reason", "actor", "at_ms"])
     .where("branches.name", "=", name)
-    .orderBy("branches.created_at_ms")
-    .orderBy("transitions.branch_id")
     .orderBy("sequence")
     .execute();
   if (rows.length === 0) return undefined;

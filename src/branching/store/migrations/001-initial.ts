@@ -76,14 +76,14 @@ export const initialSchema: Migration = {
     `create unique index branches_live_name on branches (name) where state <> 'destroyed'`,
     `create index branches_name on branches (name, created_at_ms)`,
     `create table transitions (
+      sequence bigint primary key,
       branch_id text not null references branches (id),
-      sequence bigint not null,
       from_state text,
       to_state text not null,
       reason text not null,
       actor text not null,
-      at_ms bigint not null,
-      primary key (branch_id, sequence))`,
+      at_ms bigint not null)`,
+    `create index transitions_branch on transitions (branch_id)`,
     `create table masks (
       source_name text not null,
       position bigint not null,
