@@ -61,7 +61,7 @@ export class Nemesis {
   }
 
   #startLater(node: SimNode): void {
-    this.#later(this.#world.between(10, 600), () => node.start());
+    this.#later(this.#world.between(1, this.#options.config.restartMsMax), () => node.start());
   }
 
   #noteRepaired(): void {
@@ -94,7 +94,7 @@ export class Nemesis {
         if (other === undefined) return;
         say(` to ${other.id}`);
         network.cut(node.id, other.id);
-        this.#later(world.between(50, 800), () => network.heal());
+        this.#later(world.between(20, config.cutMsMax), () => network.heal());
         return;
       }
       case "partition":
@@ -162,7 +162,7 @@ export class Nemesis {
     for (const from of this.#nodes) {
       for (const to of this.#nodes) if (side.has(from) !== side.has(to)) network.cut(from.id, to.id);
     }
-    this.#later(world.between(100, 1200), () => network.heal());
+    this.#later(world.between(20, this.#options.config.cutMsMax), () => network.heal());
   }
 
   #fillDisk(node: SimNode): void {

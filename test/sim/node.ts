@@ -27,6 +27,7 @@ export interface SimNodeOptions {
 
 export interface NodeObserver {
   onApply(node: string, entry: CommittedEntry): void;
+  onElected(node: string, shard: number, term: number): void;
   onLeadership(node: string, shard: number, isLeader: boolean, term: number): void;
   /** A life ended without a fault to blame. */
   onSurprise(node: string, error: unknown): void;
@@ -116,7 +117,8 @@ export class SimNode {
         logger: silentLogger,
         limits: this.#options.limits,
         defer,
-        createRaft: (options) => createRaft(brokenRule, options),
+        createRaft: (options) =>
+          createRaft(brokenRule, options, (shard, term) => observer.onElected(this.id, shard, term)),
       });
       this.#life = { ...life, host };
       void host.start();

@@ -1,4 +1,5 @@
 import { Raft, type RaftOptions } from "../../src/queue/model/raft/raft.ts";
+import type { RaftEvent } from "../../src/queue/model/raft/raft-types.ts";
 import type { WalRecord, WriteAheadLog } from "../../src/queue/service/ports.ts";
 
 /**
@@ -9,7 +10,6 @@ export const brokenRules = [
   "ackBeforeSync",
   "voteBeforeSync",
   "forgetVote",
-  "commitOldTerm",
   "applyUncommitted",
   "readWithoutMajority",
   "repeatOnRetry",
@@ -17,29 +17,41 @@ export const brokenRules = [
 ] as const;
 export type BrokenRule = (typeof brokenRules)[number];
 
-class OldTermRaft extends Raft {
-  protected override mayCommitByCounting(): boolean {
-    return true;
-  }
-}
+export type OnElected = (shard: number, term: number) => void;
 
-export function createRaft(rule: BrokenRule | undefined, options: RaftOptions): Raft {
-  switch (rule) {
-    case "commitOldTerm":
-      return new OldTermRaft(options);
-    case "applyUncommitted":
-      return new EagerRaft(options);
-    case "wipedNodeVotes":
-      return new Raft({ ...options, hardState: { ...options.hardState, isRecovering: false } });
-    default:
-      return new Raft(options);
+/** Tells of elections won, which the host hears of only when the leader's first entry is applied. */
+class WatchedRaft extends Raft {
+  readonly #onElected: OnElected;
+  #electedTerm = 0;
+
+  constructor(options: RaftOptions, onElected: OnElected) {
+    super(options);
+    this.#onElected = onElected;
+  }
+
+  override step(event: RaftEvent): void {
+    super.step(event);
+    if (this.role !== "leader" || this.term === this.#electedTerm) return;
+    this.#electedTerm = this.term;
+    this.#onElected(this.shard, this.term);
   }
 }
 
 /** Takes for committed whatever is durable here. */
-class EagerRaft extends Raft {
+class EagerRaft extends WatchedRaft {
   override get commitIndex(): number {
     return this.role === "leader" ? Math.max(super.commitIndex, this.durableIndex) : super.commitIndex;
+  }
+}
+
+export function createRaft(rule: BrokenRule | undefined, options: RaftOptions, onElected: OnElected): Raft {
+  switch (rule) {
+    case "applyUncommitted":
+      return new EagerRaft(options, onElected);
+    case "wipedNodeVotes":
+      return new WatchedRaft({ ...options, hardState: { ...options.hardState, isRecovering: false } }, onElected);
+    default:
+      return new WatchedRaft(options, onElected);
   }
 }
 

@@ -119,7 +119,8 @@ function createObserver(anomalies: Anomaly[], say: (text: string) => void): Node
     },
     onLeadership: (node, shard, isLeader, term) => {
       say(`${node} ${isLeader ? "leads" : "no longer leads"} shard ${shard} in term ${term}`);
-      if (!isLeader) return;
+    },
+    onElected: (node, shard, term) => {
       const key = `${shard}/${term}`;
       const known = leaders.get(key) ?? node;
       leaders.set(key, known);

@@ -37,6 +37,9 @@ export interface SwarmConfig {
   readonly faultyMs: number;
   readonly faults: readonly FaultKind[];
   readonly faultGapMsMax: number;
+  readonly restartMsMax: number;
+  /** How long a cut lasts at most. */
+  readonly cutMsMax: number;
   readonly thinkMsMax: number;
   readonly diskLatencyMsMax: number;
   readonly network: NetworkFaults;
@@ -59,6 +62,8 @@ export function drawSwarm(world: World): SwarmConfig {
     faultyMs: world.between(1500, 3000),
     faults: hasSpares ? faults : faults.filter((kind) => kind !== "members"),
     faultGapMsMax: world.between(60, 400),
+    restartMsMax: world.pick([15, 150, 600]) ?? 150,
+    cutMsMax: world.pick([150, 1200]) ?? 1200,
     thinkMsMax: world.between(5, 30),
     diskLatencyMsMax: world.pick([0.5, 2, 10]) ?? 2,
     network: { ...calmNetwork, delayMsMax: isFar ? 15 : 2 },

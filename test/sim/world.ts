@@ -68,7 +68,8 @@ export class World {
   }
 
   #runSoon(): void {
-    while (this.#soon.length > 0) {
+    for (let round = 0; this.#soon.length > 0; round += 1) {
+      if (round > roundsPerEventMax) throw new Error("no end of turns in one event");
       const soon = this.#soon;
       this.#soon = [];
       for (const run of soon) run();
@@ -111,6 +112,7 @@ export class World {
 }
 
 const microtasksPerEvent = 8;
+const roundsPerEventMax = 10_000;
 
 function isBefore(a: ScheduledEvent, b: ScheduledEvent): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
