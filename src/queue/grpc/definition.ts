@@ -13,6 +13,7 @@ export type WireMessage = queue.v1.Message.$Properties;
 export type GroupRequest = queue.v1.GroupRequest;
 export type GroupRequestInit = queue.v1.GroupRequest.$Properties;
 export type GroupResponse = queue.v1.GroupResponse.$Properties;
+export type GroupResponseMessage = queue.v1.GroupResponse;
 export type WireError = queue.v1.Error.$Properties;
 
 interface Codec<Init, Decoded> {

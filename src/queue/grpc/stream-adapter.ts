@@ -1,4 +1,5 @@
 import type { CallContext } from "nice-grpc-common";
+import { afterPendingEvents } from "../../platform/time/clock.ts";
 import type { StreamSession, StreamSink } from "./stream-session.ts";
 
 /** Responses wait here until the library asks for them; above the mark the session is told to hold back. */
@@ -104,7 +105,7 @@ export async function* runSession<Request, Response>(options: RunOptions<Request
   };
   options.context.signal.addEventListener("abort", onAbort, { once: true });
   options.open.add(session);
-  if (options.requests !== undefined) void pump(options.requests, session, queue);
+  if (options.requests !== undefined) void pump(options.requests, session, queue, options.context.signal);
   try {
     yield* queue.responses();
   } finally {
@@ -118,13 +119,16 @@ async function pump<Request>(
   requests: AsyncIterable<Request>,
   session: StreamSession<Request>,
   queue: Pick<StreamSink<never>, "fail">,
+  signal: AbortSignal,
 ): Promise<void> {
   try {
     for await (const request of requests) {
       const pause = session.receive(request);
       if (pause !== undefined) await pause;
     }
-    session.halfClose();
+    // NOTE: requests of a broken stream end like those of a finished one; the abort follows within the same events.
+    await new Promise<void>((resolve) => afterPendingEvents(resolve));
+    if (!signal.aborted) session.halfClose();
   } catch (error) {
     session.cancel();
     queue.fail(error);
