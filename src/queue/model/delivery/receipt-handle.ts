@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
+import { assert } from "../../../platform/errors/assert.ts";
 import { writeVarint } from "../varint.ts";
 
 /**
@@ -16,12 +17,40 @@ export interface Receipt {
   readonly term: number;
 }
 
+/**
+ * The key in the two padded forms of RFC 2104. The one-shot hash over them takes a tenth of the time that an HMAC object
+ * of the runtime does, and there is one per message delivered.
+ */
+export interface ReceiptKey {
+  /** One block of key, then room for what is signed. */
+  readonly inner: Buffer;
+  /** One block of key, then room for the inner hash. */
+  readonly outer: Buffer;
+}
+
+const blockSize = 64;
+const hashSize = 32;
+
+/** @param key at most 64 bytes */
+export function createReceiptKey(key: Uint8Array): ReceiptKey {
+  assert(key.length > 0 && key.length <= blockSize, "a receipt key has 1 to 64 bytes");
+  const padded = Buffer.alloc(blockSize);
+  padded.set(key);
+  const inner = Buffer.alloc(blockSize + handleSizeMax);
+  const outer = Buffer.alloc(blockSize + hashSize);
+  for (const [index, byte] of padded.entries()) {
+    inner[index] = byte ^ 0x36;
+    outer[index] = byte ^ 0x5c;
+  }
+  return { inner, outer };
+}
+
 const version = 1;
 const signatureSize = 16;
 const fieldsSizeMax = 1 + 5 * 8;
 const handleSizeMax = 2048;
 
-export function encodeReceipt(receipt: Receipt, key: Uint8Array): string {
+export function encodeReceipt(receipt: Receipt, key: ReceiptKey): string {
   const groupSize = Buffer.byteLength(receipt.group);
   const bytes = Buffer.allocUnsafe(fieldsSizeMax + groupSize + signatureSize);
   bytes[0] = version;
@@ -36,7 +65,7 @@ export function encodeReceipt(receipt: Receipt, key: Uint8Array): string {
 }
 
 /** Undefined when the text is no handle that this cluster gave out. */
-export function decodeReceipt(handle: string, key: Uint8Array): Receipt | undefined {
+export function decodeReceipt(handle: string, key: ReceiptKey): Receipt | undefined {
   if (handle.length > handleSizeMax) return undefined;
   const bytes = Buffer.from(handle, "base64url");
   const end = bytes.length - signatureSize;
@@ -53,8 +82,10 @@ export function decodeReceipt(handle: string, key: Uint8Array): Receipt | undefi
   return { group: bytes.toString("utf8", at, end), topicNumber, partition, offset, attempt, term };
 }
 
-function sign(bytes: Uint8Array, key: Uint8Array): Buffer {
-  return createHmac("sha256", key).update(bytes).digest().subarray(0, signatureSize);
+function sign(bytes: Uint8Array, { inner, outer }: ReceiptKey): Buffer {
+  inner.set(bytes, blockSize);
+  outer.set(hash("sha256", inner.subarray(0, blockSize + bytes.length), "buffer"), blockSize);
+  return hash("sha256", outer, "buffer").subarray(0, signatureSize);
 }
 
 function readVarint(bytes: Uint8Array, position: number): { value: number; next: number } {

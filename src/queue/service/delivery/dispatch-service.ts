@@ -1,6 +1,7 @@
 import { formatInstant, type TimerHandle } from "../../../platform/time/clock.ts";
+import { queueError } from "../../errors.ts";
 import type { OpenMessage } from "../../model/delivery/delivery-state.ts";
-import { encodeReceipt } from "../../model/delivery/receipt-handle.ts";
+import { createReceiptKey, encodeReceipt, type ReceiptKey } from "../../model/delivery/receipt-handle.ts";
 import { type DeadLetterReason, encodeDeadLetter, retryHeaders } from "../../model/dlq/dead-letter.ts";
 import type { Priority } from "../../model/record-batch.ts";
 import type { RecordCursor } from "../../model/record-cursor.ts";
@@ -50,7 +51,7 @@ export class DispatchService {
   readonly #deliveredByPriority: [number, number, number, number, number] = [0, 0, 0, 0, 0];
   readonly wakeUps = new WakeUps();
   #recordTimer: TimerHandle | undefined;
-  #receiptKey: Uint8Array | undefined;
+  #receiptKey: ReceiptKey | undefined;
 
   constructor(broker: Broker, topics: TopicService) {
     this.#broker = broker;
@@ -78,12 +79,14 @@ export class DispatchService {
   }
 
   /** The key that signs receipts, from the metadata; made once per cluster. */
-  receiptKey(): Uint8Array {
+  receiptKey(): ReceiptKey {
     if (this.#receiptKey !== undefined) return this.#receiptKey;
     const { receiptKey } = this.#broker.metadata.state;
-    const key = Buffer.from(receiptKey ?? "", "base64");
-    if (receiptKey !== undefined) this.#receiptKey = key;
-    return key;
+    if (receiptKey === undefined) {
+      throw queueError("NOT_READY", "Cannot sign receipts: the metadata has no key yet", { retryAfterSeconds: 1 });
+    }
+    this.#receiptKey = createReceiptKey(Buffer.from(receiptKey, "base64"));
+    return this.#receiptKey;
   }
 
   /** What wakes a long poll of a group on a partition. */

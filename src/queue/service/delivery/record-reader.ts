@@ -52,11 +52,25 @@ export class RecordReader {
   }
 
   #findBatch(offset: number): BatchView | undefined {
-    const known = this.#batches.find((batch) => holds(batch, offset));
+    const known = searchBatch(this.#batches, offset);
     if (known !== undefined) return known;
     this.#batches = this.#log.read({ offset, maxBytes: readBytesMax, maxRecords: readRecordsMax });
-    return this.#batches.find((batch) => holds(batch, offset));
+    return searchBatch(this.#batches, offset);
   }
+}
+
+/** Batches come in the order of their offsets. */
+function searchBatch(batches: readonly BatchView[], offset: number): BatchView | undefined {
+  let low = 0;
+  let high = batches.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const batch = batches[middle];
+    if (batch === undefined || batch.nextOffset <= offset) low = middle + 1;
+    else high = middle;
+  }
+  const batch = batches[low];
+  return batch !== undefined && holds(batch, offset) ? batch : undefined;
 }
 
 function holds(batch: BatchView, offset: number): boolean {
