@@ -82,7 +82,7 @@ export function buildParser(displayName: string, root: Command, context: Command
   return {
     run: async (args) => {
       let printed: string | undefined;
-      const values = await parser.parseAsync([...args], {}, (_error, _values, output) => {
+      const values = await parser.parseAsync(joinLoneDashes(root, args), {}, (_error, _values, output) => {
         if (output !== "") printed = output;
       });
       if (printed !== undefined) return `${printed}\n`;
@@ -91,6 +91,29 @@ export function buildParser(displayName: string, root: Command, context: Command
       return undefined;
     },
   };
+}
+
+/** `--files -` → `--files=-`: the parser would take a lone dash for an option and not for a value. */
+function joinLoneDashes(root: Command, args: readonly string[]): string[] {
+  const takesValue = valueOptions(root);
+  const joined: string[] = [];
+  for (const word of args) {
+    const before = joined.at(-1);
+    if (word === "-" && before !== undefined && takesValue.has(before)) joined[joined.length - 1] = `${before}=-`;
+    else joined.push(word);
+  }
+  return joined;
+}
+
+function valueOptions(command: Command): Set<string> {
+  const names = new Set<string>();
+  for (const [name, { kind, alias }] of Object.entries(command.options ?? {})) {
+    if (kind === "boolean") continue;
+    names.add(`--${name}`);
+    if (alias !== undefined) names.add(alias.length === 1 ? `-${alias}` : `--${alias}`);
+  }
+  for (const subcommand of command.subcommands ?? []) for (const name of valueOptions(subcommand)) names.add(name);
+  return names;
 }
 
 function findCommand(root: Command, path: string): Command {

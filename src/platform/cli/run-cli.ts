@@ -89,6 +89,15 @@ async function runCommand(
   }
 }
 
+/** The command that a wrong command line was meant for: it need not have run. */
+function commandOf(error: UsageError, displayName: string, root: Command): Command {
+  let command = root;
+  for (const word of error.commandPath.slice(displayName.length).trim().split(" ")) {
+    command = command.subcommands?.find((candidate) => candidate.name === word) ?? command;
+  }
+  return command;
+}
+
 function reportFailure(
   error: unknown,
   displayName: string,
@@ -100,7 +109,9 @@ function reportFailure(
   const say = (text: string): void => context.terminal.writeError(`${displayName}: ${text}\n`);
   if (error instanceof UsageError) {
     say(`${error.message}\nRun "${error.commandPath} --help" for usage`);
-    return running.usageExitCode ?? root.usageExitCode ?? usageExitCode;
+    return (
+      commandOf(error, displayName, root).usageExitCode ?? running.usageExitCode ?? root.usageExitCode ?? usageExitCode
+    );
   }
   if (error instanceof ConfigError) {
     say(error.message);
