@@ -24,7 +24,6 @@ export function createKnowledgeBaseCommand(ports: KnowledgeBasePorts): Command {
   return {
     name: "kb",
     summary: "Look at the facts that findings rest on",
-    failureExitCode: 1,
     subcommands: [createList(ports), createShow(ports), createCheck(ports)],
   };
 }
@@ -32,6 +31,7 @@ export function createKnowledgeBaseCommand(ports: KnowledgeBasePorts): Command {
 function createList({ loadKnowledgeBase }: KnowledgeBasePorts): Command {
   return {
     name: "list",
+    failureExitCode: 1,
     summary: "List the facts of a section",
     positionals: [{ name: "section", description: "Which facts; an overview without it", choices: sections }],
     options: { "registry-dir": registryOption, json: jsonOption },
@@ -53,6 +53,7 @@ function createList({ loadKnowledgeBase }: KnowledgeBasePorts): Command {
 function createShow({ loadKnowledgeBase }: KnowledgeBasePorts): Command {
   return {
     name: "show",
+    failureExitCode: 1,
     summary: "Show one fact with its sources",
     positionals: [
       {
@@ -81,6 +82,7 @@ function createShow({ loadKnowledgeBase }: KnowledgeBasePorts): Command {
 function createCheck({ loadKnowledgeBase }: KnowledgeBasePorts): Command {
   return {
     name: "check",
+    failureExitCode: 1,
     summary: "Check the facts for contradictions, those of a registry folder included",
     options: { "registry-dir": registryOption },
     exitCodes: { 0: "no fact contradicts another", 1: "some do; all are listed" },

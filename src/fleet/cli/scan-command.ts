@@ -79,7 +79,7 @@ export function createScanCommand(ports: ScanPorts): Command {
 async function runScan(ports: ScanPorts, args: ParsedArguments, context: CommandContext): Promise<number> {
   const targets = parseTargets(args.strings("target"));
   if (targets.length === 0)
-    throw new UsageError("Missing --target: name the Kubernetes minor to judge against", "fleetscope scan");
+    throw new UsageError("Missing --target: name the Kubernetes minor to judge against", "slipway fleetscope scan");
   const date = readDate(args.string("date") ?? ports.today());
   const knowledgeBase = ports.loadKnowledgeBase(args.string("registry-dir"));
   const config = args.string("config");
@@ -136,7 +136,7 @@ async function readCluster(
 ): Promise<ReadResult> {
   for (const name of ["diff", "include", "exclude"]) {
     if (args.strings(name).length > 0)
-      throw new UsageError(`--${name} needs --files: it says which manifests are read`, "fleetscope scan");
+      throw new UsageError(`--${name} needs --files: it says which manifests are read`, "slipway fleetscope scan");
   }
   const progress = createProgress(context.terminal, { label: "Reading the cluster" });
   let steps = 0;
@@ -163,7 +163,7 @@ async function readFiles(
 ): Promise<ReadResult> {
   const paths = args.strings("files");
   if (paths.filter((path) => path === "-").length > 1)
-    throw new UsageError("--files - can be given once", "fleetscope scan");
+    throw new UsageError("--files - can be given once", "slipway fleetscope scan");
   const open: OpenFilesOptions = {
     paths,
     cwd: context.cwd,
@@ -259,11 +259,12 @@ function explain(input: ExportInput, key: string, options: TableOptions): string
 function failOnOf(args: ParsedArguments): FailOn {
   const text = args.requiredString("fail-on");
   const choice = failOnChoices.find((candidate) => candidate === text);
-  if (choice === undefined) throw new UsageError(`--fail-on is one of ${failOnChoices.join(", ")}`, "fleetscope scan");
+  if (choice === undefined)
+    throw new UsageError(`--fail-on is one of ${failOnChoices.join(", ")}`, "slipway fleetscope scan");
   return choice;
 }
 
 function readDate(text: string): string {
   if (isCalendarDate(text)) return text;
-  throw new UsageError(`--date "${text}" is no day of the form YYYY-MM-DD`, "fleetscope scan");
+  throw new UsageError(`--date "${text}" is no day of the form YYYY-MM-DD`, "slipway fleetscope scan");
 }
