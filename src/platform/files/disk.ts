@@ -12,6 +12,8 @@ export interface DiskFile {
   write(position: number, buffers: readonly Uint8Array[]): void;
   /** Reads up to `length` bytes; fewer at the end of the file. */
   read(position: number, length: number): Uint8Array;
+  /** As `read`, into a buffer of the caller's; returns how many bytes there were. */
+  readInto(position: number, target: Uint8Array): number;
   /**
    * Writes and calls back when the data is durable, as one step of the device. The buffers stay untouched until then.
    * Space that was preallocated and synced before makes this one device write. Never throws.

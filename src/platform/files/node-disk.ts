@@ -73,13 +73,18 @@ class NodeFile implements DiskFile {
 
   read(position: number, length: number): Uint8Array {
     const bytes = Buffer.allocUnsafeSlow(length);
+    const size = this.readInto(position, bytes);
+    return size === length ? bytes : bytes.subarray(0, size);
+  }
+
+  readInto(position: number, target: Uint8Array): number {
     let size = 0;
-    while (size < length) {
-      const count = fs.readSync(this.#fd, bytes, size, length - size, position + size);
+    while (size < target.length) {
+      const count = fs.readSync(this.#fd, target, size, target.length - size, position + size);
       if (count === 0) break;
       size += count;
     }
-    return size === length ? bytes : bytes.subarray(0, size);
+    return size;
   }
 
   sync(): void {

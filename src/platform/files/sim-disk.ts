@@ -264,6 +264,12 @@ export class SimDisk implements Disk {
         assertOpen();
         return readPages(inode, position, length);
       },
+      readInto: (position, target) => {
+        assertOpen();
+        const bytes = readPages(inode, position, target.length);
+        target.set(bytes);
+        return bytes.length;
+      },
       sync: () => {
         assertOpen();
         this.#sync(inode);

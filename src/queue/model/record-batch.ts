@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import { crc32Of } from "./checksum.ts";
 import { getUint53, setUint53 } from "./varint.ts";
 
 /**
@@ -238,14 +239,14 @@ export class BatchView {
 }
 
 function sealHeader(bytes: Uint8Array, view: DataView): void {
-  view.setUint32(4, crc32(bytes.subarray(8)), true);
+  view.setUint32(4, crc32Of(bytes, 8, batchHeaderSize), true);
 }
 
 function headerProblem(bytes: Uint8Array, header: DataView, position: number): string | undefined {
   if (header.getUint16(0, true) !== batchMagic) return "no batch begins here";
   if (header.getUint8(3) !== 0) return "no batch begins here";
   if (header.getUint8(2) !== batchVersion) return `unknown version ${header.getUint8(2)}`;
-  if (crc32(bytes.subarray(position + 8, position + batchHeaderSize)) !== header.getUint32(4, true)) {
+  if (crc32Of(bytes, position + 8, position + batchHeaderSize) !== header.getUint32(4, true)) {
     return "header checksum differs";
   }
   return header.getUint8(49) < compressions.length ? undefined : `unknown compression ${header.getUint8(49)}`;

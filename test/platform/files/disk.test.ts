@@ -55,6 +55,9 @@ for (const { name, create } of disks) {
     t.equal(text(file.read(0, 100)), "hello world", "a read past the end is shorter");
     t.equal(text(file.read(6, 3)), "wor");
     t.equal(file.read(11, 5).length, 0);
+    const target = Buffer.alloc(4, "-");
+    t.strictSame([file.readInto(6, target), text(target)], [4, "worl"]);
+    t.strictSame([file.readInto(9, target), text(target)], [2, "ldrl"], "the rest of the buffer is left alone");
     file.write(6, [bytes("W")]);
     file.write(8192, [bytes("far")]);
     t.equal(text(file.read(0, 13)), "hello World\0\0", "a gap reads as zeros");

@@ -1,4 +1,4 @@
-import { crc32 } from "node:zlib";
+import { crc32Of } from "../../../model/checksum.ts";
 import type { WalEntry } from "../../../service/ports.ts";
 import type { ShardLogIndex } from "./shard-log-index.ts";
 import type { WalFiles } from "./wal-files.ts";
@@ -7,15 +7,25 @@ import { walFileName } from "./wal-recovery.ts";
 
 const windowSize = 256 * 1024;
 
-/** Reads entries back from the files; neighbours come out of one read. What does not verify is never returned. */
+/**
+ * Reads entries back from the files; neighbours come out of one read. Payloads are copied out of the window, which is
+ * used again. What does not verify is never returned.
+ */
 export class EntryReader {
   readonly #files: WalFiles;
   #fileNumber = -1;
   #start = 0;
-  #bytes: Uint8Array = new Uint8Array(0);
+  #size = 0;
+  #window: Buffer = Buffer.alloc(0);
+  #view = new DataView(this.#window.buffer, 0, 0);
 
   constructor(files: WalFiles) {
     this.#files = files;
+  }
+
+  /** Forgets what was read: the files may have grown since. */
+  reset(): void {
+    this.#fileNumber = -1;
   }
 
   /** @throws Error when the entry is damaged or its file is gone */
@@ -23,36 +33,40 @@ export class EntryReader {
     const place = log.placeOf(index);
     if (place === undefined) throw new Error(`Cannot read entry ${index} of shard ${log.shard}: it has no place`);
     const { fileNumber, position } = place;
-    let header = readKnownRecordHeader(this.#need(fileNumber, position, recordHeaderSize), 0);
-    const size = recordHeaderSize + (header?.payloadSize ?? 0);
-    const bytes = this.#need(fileNumber, position, Math.min(size, this.#files.fileBytes));
-    header = readKnownRecordHeader(bytes, 0);
-    const payload = bytes.subarray(recordHeaderSize, size);
+    let at = this.#need(fileNumber, position, recordHeaderSize);
+    const header = readKnownRecordHeader(this.#window, this.#view, at);
+    const size = recordHeaderSize + Math.min(header?.payloadSize ?? 0, this.#files.fileBytes);
+    at = this.#need(fileNumber, position, size);
     const isIntact =
       header?.kind === "entry" &&
       header.shard === log.shard &&
       header.index === index &&
       header.term === log.termAt(index) &&
-      bytes.length >= size &&
-      header.payloadCrc === crc32(payload);
+      this.#size - at >= size &&
+      header.payloadCrc === crc32Of(this.#window, at + recordHeaderSize, at + size);
     if (!isIntact || header === undefined) {
       throw new Error(
         `Cannot read entry ${index} of shard ${log.shard}: damaged at ${walFileName(fileNumber)} position ${position}`,
       );
     }
+    const payload = Buffer.allocUnsafe(size - recordHeaderSize);
+    this.#window.copy(payload, 0, at + recordHeaderSize, at + size);
     return { shard: log.shard, index, term: header.term, kind: header.entryKind, payload: [payload] };
   }
 
-  #need(fileNumber: number, position: number, length: number): Uint8Array {
+  /** Where the bytes lie in the window; as many as there are in the file. */
+  #need(fileNumber: number, position: number, length: number): number {
     const isInside =
-      fileNumber === this.#fileNumber &&
-      position >= this.#start &&
-      position + length <= this.#start + this.#bytes.length;
+      fileNumber === this.#fileNumber && position >= this.#start && position + length <= this.#start + this.#size;
     if (!isInside) {
-      this.#bytes = this.#files.read(fileNumber, position, Math.max(length, windowSize));
+      if (this.#window.length < length) {
+        this.#window = Buffer.allocUnsafeSlow(Math.max(length, windowSize));
+        this.#view = new DataView(this.#window.buffer);
+      }
+      this.#size = this.#files.read(fileNumber, position, this.#window);
       this.#fileNumber = fileNumber;
       this.#start = position;
     }
-    return this.#bytes.subarray(position - this.#start);
+    return position - this.#start;
   }
 }

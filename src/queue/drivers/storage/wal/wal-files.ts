@@ -146,13 +146,13 @@ export class WalFiles {
   }
 
   /** @throws Error when the file is gone */
-  read(fileNumber: number, position: number, length: number): Uint8Array {
+  read(fileNumber: number, position: number, target: Uint8Array): number {
     const found =
       this.#current?.header.fileNumber === fileNumber
         ? this.#current
         : this.#older.find((file) => file.header.fileNumber === fileNumber);
     if (found === undefined) throw new Error(`Cannot read ${walFileName(fileNumber)}: the file was released`);
-    return found.file.read(position, length);
+    return found.file.readInto(position, target);
   }
 
   close(): void {

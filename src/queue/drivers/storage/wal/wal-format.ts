@@ -1,4 +1,4 @@
-import { crc32 } from "node:zlib";
+import { crc32Of } from "../../../model/checksum.ts";
 import { getUint53, setUint53 } from "../../../model/varint.ts";
 import type { HardState, ShardId, WalEntry, WalRecord } from "../../../service/ports.ts";
 
@@ -71,7 +71,7 @@ export function encodeFileHeader(header: FileHeader): Uint8Array {
     view.setUint32(4, fileVersion, true);
     setUint53(view, 8, header.fileNumber);
     view.setUint32(16, header.salt, true);
-    view.setUint32(28, crc32(page.subarray(position, position + 28)), true);
+    view.setUint32(28, crc32Of(page, position, position + 28), true);
   }
   return page;
 }
@@ -82,7 +82,7 @@ export function decodeFileHeader(page: Uint8Array): FileHeader | undefined {
     if (page.length < position + headerCopySize) return undefined;
     const view = new DataView(page.buffer, page.byteOffset + position, headerCopySize);
     if (view.getUint32(0, true) !== fileMagic || view.getUint32(4, true) !== fileVersion) continue;
-    if (view.getUint32(28, true) !== crc32(page.subarray(position, position + 28))) continue;
+    if (view.getUint32(28, true) !== crc32Of(page, position, position + 28)) continue;
     return { fileNumber: getUint53(view, 8), salt: view.getUint32(16, true) };
   }
   return undefined;
@@ -103,7 +103,7 @@ export function writeGroupHeader(
   view.setUint32(28, group.bodySize, true);
   view.setUint32(32, group.chainBefore, true);
   view.setUint32(36, 0, true);
-  view.setUint32(4, crc32(bytes.subarray(at + 8, at + groupHeaderSize), file.salt), true);
+  view.setUint32(4, crc32Of(bytes, at + 8, at + groupHeaderSize, file.salt), true);
 }
 
 /** The group header at `at`, which is `position` in the file, or undefined when there is none. */
@@ -117,7 +117,7 @@ export function readGroupHeader(
   const view = new DataView(bytes.buffer, bytes.byteOffset + at, groupHeaderSize);
   if (view.getUint32(0, true) !== groupMagic) return undefined;
   if (view.getUint32(8, true) !== file.fileNumber % 4_294_967_296 || getUint53(view, 12) !== position) return undefined;
-  if (view.getUint32(4, true) !== crc32(bytes.subarray(at + 8, at + groupHeaderSize), file.salt)) return undefined;
+  if (view.getUint32(4, true) !== crc32Of(bytes, at + 8, at + groupHeaderSize, file.salt)) return undefined;
   return {
     durablePosition: getUint53(view, 20),
     bodySize: view.getUint32(28, true),
@@ -148,37 +148,36 @@ export function writeRecordHeader(
   setUint53(view, 8, place.index);
   setUint53(view, 16, place.term);
   view.setUint32(24, payload.crc, true);
-  const chain = crc32(bytes.subarray(at, at + 28), chainBefore);
+  const chain = crc32Of(bytes, at, at + 28, chainBefore);
   view.setUint32(28, chain, true);
   return chain;
 }
 
-/** Undefined when the header does not continue the chain. */
-export function readRecordHeader(bytes: Uint8Array, at: number, chainBefore: number): RecordHeader | undefined {
-  if (bytes.length - at < recordHeaderSize) return undefined;
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, recordHeaderSize);
-  const chain = view.getUint32(28, true);
-  const kind = kinds[view.getUint8(4)];
-  if (kind === undefined || chain !== crc32(bytes.subarray(at, at + 28), chainBefore)) return undefined;
-  return { ...recordFields(view), kind, chain };
+/** Undefined when the header does not continue the chain. `view` is over the same bytes. */
+export function readRecordHeader(
+  bytes: Uint8Array,
+  view: DataView,
+  at: number,
+  chainBefore: number,
+): RecordHeader | undefined {
+  const header = readKnownRecordHeader(bytes, view, at);
+  return header !== undefined && header.chain === crc32Of(bytes, at, at + 28, chainBefore) ? header : undefined;
 }
 
 /** Reads a header whose place is known from the index; its payload checksum still guards the payload. */
-export function readKnownRecordHeader(bytes: Uint8Array, at: number): RecordHeader | undefined {
+export function readKnownRecordHeader(bytes: Uint8Array, view: DataView, at: number): RecordHeader | undefined {
   if (bytes.length - at < recordHeaderSize) return undefined;
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, recordHeaderSize);
-  const kind = kinds[view.getUint8(4)];
-  return kind === undefined ? undefined : { ...recordFields(view), kind, chain: view.getUint32(28, true) };
-}
-
-function recordFields(view: DataView): Omit<RecordHeader, "kind" | "chain"> {
+  const kind = kinds[view.getUint8(at + 4)];
+  if (kind === undefined) return undefined;
   return {
-    payloadSize: view.getUint32(0, true),
-    entryKind: view.getUint8(5),
-    shard: view.getUint16(6, true),
-    index: getUint53(view, 8),
-    term: getUint53(view, 16),
-    payloadCrc: view.getUint32(24, true),
+    payloadSize: view.getUint32(at, true),
+    kind,
+    entryKind: view.getUint8(at + 5),
+    shard: view.getUint16(at + 6, true),
+    index: getUint53(view, at + 8),
+    term: getUint53(view, at + 16),
+    payloadCrc: view.getUint32(at + 24, true),
+    chain: view.getUint32(at + 28, true),
   };
 }
 

@@ -78,12 +78,12 @@ class Recovery {
     this.#file = file;
   }
 
-  onRecord(record: StoredRecord, position: number): void {
-    if (record.kind === "entry") {
-      const { shard, index, term } = record.entry;
-      this.#placeEntry(shard, index, term, position);
-      return;
-    }
+  onEntry({ shard, index, term }: RecordHeader, position: number): void {
+    this.#placeEntry(shard, index, term, position);
+  }
+
+  onRecord(record: StoredRecord): void {
+    if (record.kind === "entry") return;
     const shard = this.#shard(record.shard);
     switch (record.kind) {
       case "hardState":

@@ -1,5 +1,5 @@
-import { crc32 } from "node:zlib";
 import type { DiskFile } from "../../../../platform/files/disk.ts";
+import { crc32Of } from "../../../model/checksum.ts";
 import {
   decodeRecord,
   type FileHeader,
@@ -20,7 +20,8 @@ import {
  * one before it was durable. Records of a torn group are all dropped: none of them was ever acknowledged.
  */
 interface ScanVisitor {
-  onRecord(record: StoredRecord, position: number): void;
+  onEntry(header: RecordHeader, position: number): void;
+  onRecord(record: StoredRecord): void;
   /** The record's header is intact, its payload is not. */
   onDamagedRecord(header: RecordHeader, position: number): void;
   /** Nothing is known about what lay between the positions. */
@@ -53,7 +54,7 @@ export function scanWalFile(
     const group = groupAt(window, header, position);
     const records = group?.chainBefore === chain ? readGroup(window, position, group) : undefined;
     if (group !== undefined && records?.isIntact) {
-      for (const record of records.found) visitor.onRecord(record.record, record.position);
+      for (const found of records.found) visit(visitor, found);
       chain = records.chain;
       position += groupHeaderSize + group.bodySize;
       continue;
@@ -82,14 +83,14 @@ export function hasAnyGroup(file: DiskFile, header: FileHeader): boolean {
   );
 }
 
-interface FoundRecord {
-  readonly record: StoredRecord;
-  readonly position: number;
-}
+/** Entries stay where they are: only their place is wanted. */
+type FoundRecord =
+  | { readonly kind: "entry"; readonly header: RecordHeader; readonly position: number }
+  | { readonly kind: "other"; readonly record: StoredRecord }
+  | { readonly kind: "damaged"; readonly header: RecordHeader; readonly position: number };
 
 interface GroupRecords {
   readonly found: readonly FoundRecord[];
-  readonly damaged: readonly { readonly header: RecordHeader; readonly position: number }[];
   /** Where the chain broke, if it did. */
   readonly lostFrom: number | undefined;
   readonly isIntact: boolean;
@@ -97,42 +98,40 @@ interface GroupRecords {
 }
 
 function readGroup(window: FileWindow, position: number, group: GroupHeader): GroupRecords {
-  const { bytes, at: start } = window.need(position + groupHeaderSize, group.bodySize);
+  const { bytes, view, at: start } = window.need(position + groupHeaderSize, group.bodySize);
   const end = Math.min(start + group.bodySize, bytes.length);
   const fileOffset = position + groupHeaderSize - start;
   const found: FoundRecord[] = [];
-  const damaged: { header: RecordHeader; position: number }[] = [];
   let chain = group.chainBefore;
-  let at = start;
-  let lostFrom: number | undefined;
-  while (at - start < group.bodySize) {
-    const header = readRecordHeader(bytes, at, chain);
+  let isIntact = true;
+  for (let at = start; at - start < group.bodySize; ) {
+    const header = readRecordHeader(bytes, view, at, chain);
     const payloadAt = at + recordHeaderSize;
     if (header === undefined || payloadAt + header.payloadSize > end) {
-      lostFrom = at + fileOffset;
-      break;
+      return { found, lostFrom: at + fileOffset, isIntact: false, chain };
     }
-    const payload = bytes.subarray(payloadAt, payloadAt + header.payloadSize);
-    if (crc32(payload) === header.payloadCrc) {
-      found.push({ record: decodeRecord(header, payload), position: at + fileOffset });
-    } else damaged.push({ header, position: at + fileOffset });
+    const payloadEnd = payloadAt + header.payloadSize;
+    if (crc32Of(bytes, payloadAt, payloadEnd) !== header.payloadCrc) {
+      found.push({ kind: "damaged", header, position: at + fileOffset });
+      isIntact = false;
+    } else if (header.kind === "entry") found.push({ kind: "entry", header, position: at + fileOffset });
+    else found.push({ kind: "other", record: decodeRecord(header, bytes.subarray(payloadAt, payloadEnd)) });
     chain = header.chain;
-    at = payloadAt + header.payloadSize;
+    at = payloadEnd;
   }
-  return { found, damaged, lostFrom, isIntact: damaged.length === 0 && lostFrom === undefined, chain };
+  return { found, lostFrom: undefined, isIntact, chain };
+}
+
+function visit(visitor: ScanVisitor, found: FoundRecord): void {
+  if (found.kind === "entry") visitor.onEntry(found.header, found.position);
+  else if (found.kind === "other") visitor.onRecord(found.record);
+  else visitor.onDamagedRecord(found.header, found.position);
 }
 
 function reportDamage(visitor: ScanVisitor, records: GroupRecords | undefined, from: number, to: number): void {
-  if (records === undefined) {
-    visitor.onLostRange(from, to);
-    return;
-  }
-  const inOrder = [...records.found, ...records.damaged].sort((a, b) => a.position - b.position);
-  for (const item of inOrder) {
-    if ("record" in item) visitor.onRecord(item.record, item.position);
-    else visitor.onDamagedRecord(item.header, item.position);
-  }
-  if (records.lostFrom !== undefined) visitor.onLostRange(records.lostFrom, to);
+  for (const found of records?.found ?? []) visit(visitor, found);
+  if (records === undefined) visitor.onLostRange(from, to);
+  else if (records.lostFrom !== undefined) visitor.onLostRange(records.lostFrom, to);
 }
 
 function groupAt(window: FileWindow, header: FileHeader, position: number): GroupHeader | undefined {
@@ -165,24 +164,32 @@ function findGroup(
   return undefined;
 }
 
-/** Reads ahead, so that a file of many small groups costs few system calls. Views stay valid: windows are not reused. */
+/** Reads ahead, so that a file of many small groups costs few system calls. What it returns holds until the next call. */
 class FileWindow {
   readonly #file: DiskFile;
-  #bytes: Buffer = Buffer.alloc(0);
+  #buffer: Buffer;
+  #bytes: Buffer;
+  #view: DataView;
   #start = 0;
 
   constructor(file: DiskFile) {
     this.#file = file;
+    this.#buffer = Buffer.allocUnsafeSlow(Math.min(windowSize, file.size()));
+    this.#bytes = this.#buffer.subarray(0, 0);
+    this.#view = new DataView(this.#buffer.buffer);
   }
 
-  /** At least `length` bytes from `position` on, if the file has them. */
-  need(position: number, length: number): { readonly bytes: Buffer; readonly at: number } {
+  /** At least `length` bytes from `position` on, if the file has them. `view` begins where `bytes` does. */
+  need(position: number, length: number): { readonly bytes: Buffer; readonly view: DataView; readonly at: number } {
     const isInside = position >= this.#start && position + length <= this.#start + this.#bytes.length;
     if (!isInside) {
-      const bytes = this.#file.read(position, Math.max(length, windowSize));
-      this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      if (length > this.#buffer.length) {
+        this.#buffer = Buffer.allocUnsafeSlow(length);
+        this.#view = new DataView(this.#buffer.buffer);
+      }
+      this.#bytes = this.#buffer.subarray(0, this.#file.readInto(position, this.#buffer));
       this.#start = position;
     }
-    return { bytes: this.#bytes, at: position - this.#start };
+    return { bytes: this.#bytes, view: this.#view, at: position - this.#start };
   }
 }

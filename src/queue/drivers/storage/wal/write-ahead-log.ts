@@ -56,7 +56,7 @@ export interface WriteAheadLogLimits {
 }
 
 const defaultWalLimits: WriteAheadLogLimits = {
-  fileBytes: 64 * 1024 * 1024,
+  fileBytes: 32 * 1024 * 1024,
   groupBytes: 1024 * 1024,
   recentBytes: 32 * 1024 * 1024,
   confirmAfterMs: 50,
@@ -81,6 +81,7 @@ class FileWriteAheadLog implements WriteAheadLog {
   readonly #recovered: ReadonlyMap<ShardId, RecoveredShard>;
   readonly #files: WalFiles;
   readonly #encoder: GroupEncoder;
+  readonly #reader: EntryReader;
   readonly #recent: RecentBytes;
   readonly #written: WrittenState;
   #queue: QueuedAppend[] = [];
@@ -116,6 +117,7 @@ class FileWriteAheadLog implements WriteAheadLog {
       },
       onFailure: (error) => this.#freeze(error),
     });
+    this.#reader = new EntryReader(this.#files);
     this.#encoder = new GroupEncoder(this.#limits.groupBytes + 256 * 1024);
     this.#recent = new RecentBytes(this.#limits.recentBytes);
     this.#written = new WrittenState(recovered.shards);
@@ -156,10 +158,10 @@ class FileWriteAheadLog implements WriteAheadLog {
     const log = this.#shards.get(shard);
     if (log === undefined || from < log.firstIndex) return [];
     const entries: WalEntry[] = [];
-    const reader = new EntryReader(this.#files);
+    this.#reader.reset();
     let size = 0;
     for (let index = from; index <= Math.min(to, log.lastIndex); index += 1) {
-      const entry = log.recentEntry(index) ?? reader.read(log, index);
+      const entry = log.recentEntry(index) ?? this.#reader.read(log, index);
       size += entrySize(entry);
       if (size > maxBytes && entries.length > 0) break;
       entries.push(entry);
