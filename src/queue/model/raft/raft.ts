@@ -316,9 +316,15 @@ export class Raft {
     this.#jitter = jitter;
     this.#elapsedTicks += 1;
     if (this.#role === "leader") this.#tickLeader();
-    else if (this.#mayCampaign() && (this.#elapsedTicks >= this.#timeoutTicks || this.#isAlone())) {
+    else if (this.#mayCampaign() && this.#isTimeToCampaign()) {
       this.#campaign(this.#isAlone() ? "candidate" : "preCandidate", false);
     }
+  }
+
+  /** A candidate whose own vote is still being written waits: on a slow disk it would never get one. */
+  #isTimeToCampaign(): boolean {
+    if (this.#role === "candidate" && !this.#order.isSettled) return false;
+    return this.#elapsedTicks >= this.#timeoutTicks || (this.#role === "follower" && this.#isAlone());
   }
 
   #tickLeader(): void {
