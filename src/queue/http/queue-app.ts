@@ -14,6 +14,7 @@ import { createGroupRoutes } from "./group-routes.ts";
 import { createMessageRoutes } from "./message-routes.ts";
 import { createOffsetRoutes } from "./offset-routes.ts";
 import { createQueueDocument } from "./openapi.ts";
+import { createProducerRoutes } from "./producer-routes.ts";
 import { publishBodyBytesMax } from "./publish-body.ts";
 import { mountRoutes, type Route } from "./route.ts";
 import { createSystemRoutes, type SystemRouteOptions } from "./system-routes.ts";
@@ -35,6 +36,7 @@ export function createQueueRoutes(options: SystemRouteOptions): readonly Route[]
   return [
     ...createTopicRoutes(service),
     ...createMessageRoutes(service),
+    ...createProducerRoutes(service),
     ...createGroupRoutes(service),
     ...createOffsetRoutes(service),
     ...createDeliveryRoutes(service),

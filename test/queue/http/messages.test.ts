@@ -191,6 +191,29 @@ t.test("Idempotency-Key stores a message once", async (t) => {
   t.equal((await rest.request("GET", "/topics/once")).body.total_messages, 3);
 });
 
+t.test("an idempotent producer: a repetition is stored once, a gap and an old epoch are refused", async (t) => {
+  await rest.request("POST", "/topics", { name: "sequences", partitions: 1 });
+  const { body: producer } = await rest.request("POST", "/producers/init", { transactional_id: "shop" });
+  const put = async (sequence: number, epoch = producer.epoch) =>
+    await rest.request("POST", "/topics/sequences/messages", {
+      ...{ value: String(sequence), producer_id: producer.producer_id, epoch, sequence },
+    });
+  t.equal((await put(0)).body.offset, 0);
+  t.equal((await put(1)).body.offset, 1);
+  const again = await put(1);
+  t.match(again.body, { offset: 1, duplicate: true });
+  const gap = await put(5);
+  t.equal(gap.status, 409);
+  t.equal(gap.body.error.code, "OUT_OF_ORDER_SEQUENCE");
+  const { body: next } = await rest.request("POST", "/producers/init", { transactional_id: "shop" });
+  t.equal(next.producer_id, producer.producer_id);
+  t.equal(next.epoch, producer.epoch + 1);
+  t.equal((await put(0, next.epoch)).status, 200);
+  t.equal((await put(2)).body.error.code, "PRODUCER_FENCED");
+  const other = await rest.request("POST", "/producers/init");
+  t.not(other.body.producer_id, producer.producer_id);
+});
+
 t.test("CloudEvents: structured, batched, binary", async (t) => {
   await rest.request("POST", "/topics", { name: "events", partitions: 1 });
   const event = { specversion: "1.0", id: "1", source: "/shop", type: "order.placed", partitionkey: "k" };
