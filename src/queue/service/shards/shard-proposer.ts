@@ -85,7 +85,9 @@ export class ShardProposer {
 
   #flush(shard: ShardId, lane: Lane): void {
     const batch = takeBatch(lane);
-    const acks = batch[0]?.acks ?? "all";
+    // An entry that nobody waits for has no results to answer with; its proposer gets more than it asked for instead.
+    const wanted = batch[0]?.acks ?? "all";
+    const acks = wanted === "none" ? "leader" : wanted;
     lane.outstanding += 1;
     const command = encodeShardCommand(
       this.#time(),
