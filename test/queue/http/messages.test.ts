@@ -167,7 +167,7 @@ t.test("limits of a request", async (t) => {
 });
 
 t.test("acks in the query or the body", async (t) => {
-  for (const acks of ["all", "leader"]) {
+  for (const acks of ["all", "leader", "none"]) {
     t.equal((await rest.request("POST", `/topics/orders/messages?acks=${acks}`, { value: "a" })).status, 200, acks);
     t.equal((await rest.request("POST", "/topics/orders/messages", { value: "a", acks })).status, 200, acks);
   }
