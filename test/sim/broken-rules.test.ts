@@ -9,6 +9,8 @@ import type { SwarmConfig } from "./swarm.ts";
  * anomaly of one of the given kinds shows. The same seeds with the rule kept show none.
  */
 interface BrokenCase {
+  /** Where to begin: near a seed that shows it, to save time. */
+  readonly fromSeed: number;
   readonly seedsMax: number;
   readonly kinds: readonly AnomalyKind[];
   /** The mix of faults under which the rule matters. */
@@ -30,11 +32,12 @@ function restless(config: SwarmConfig): SwarmConfig {
 }
 
 const cases: Readonly<Record<BrokenRule, BrokenCase>> = {
-  ackBeforeSync: { seedsMax: 200, kinds: ["lost-write"] },
-  applyUncommitted: { seedsMax: 20, kinds: ["diverged", "inconsistent-offsets"] },
-  repeatOnRetry: { seedsMax: 50, kinds: ["duplicate"] },
-  wipedNodeVotes: { seedsMax: 300, kinds: ["lost-write"] },
+  ackBeforeSync: { fromSeed: 1, seedsMax: 200, kinds: ["lost-write"] },
+  applyUncommitted: { fromSeed: 1, seedsMax: 20, kinds: ["diverged", "inconsistent-offsets"] },
+  repeatOnRetry: { fromSeed: 1, seedsMax: 50, kinds: ["duplicate"] },
+  wipedNodeVotes: { fromSeed: 1, seedsMax: 300, kinds: ["lost-write"] },
   forgetVote: {
+    fromSeed: 1,
     seedsMax: 300,
     kinds: ["two-leaders"],
     adjust: (config) => ({
@@ -44,6 +47,7 @@ const cases: Readonly<Record<BrokenRule, BrokenCase>> = {
     }),
   },
   voteBeforeSync: {
+    fromSeed: 1,
     seedsMax: 150,
     kinds: ["two-leaders"],
     adjust: (config) => ({
@@ -55,6 +59,7 @@ const cases: Readonly<Record<BrokenRule, BrokenCase>> = {
     }),
   },
   readWithoutMajority: {
+    fromSeed: 1,
     seedsMax: 150,
     kinds: ["stale-read"],
     adjust: (config) => ({
@@ -67,23 +72,20 @@ const cases: Readonly<Record<BrokenRule, BrokenCase>> = {
 };
 
 for (const rule of brokenRules) {
-  const { seedsMax, kinds, adjust } = cases[rule];
+  const { kinds, adjust } = cases[rule];
   t.test(`${rule} shows as ${kinds.join(" or ")}`, async (t) => {
-    const caught = await findSeed(rule, seedsMax, kinds, adjust);
-    t.not(caught, undefined, `some seed up to ${seedsMax} shows it`);
+    const caught = await findSeed(rule, cases[rule]);
+    t.not(caught, undefined, "some seed shows it");
     if (caught === undefined) return;
+    t.comment(`seed ${caught}`);
     const kept = await simulate(caught, adjust === undefined ? {} : { adjust });
     t.strictSame(kept.anomalies, [], "nothing is wrong when the rule is kept");
   });
 }
 
-async function findSeed(
-  brokenRule: BrokenRule,
-  seedsMax: number,
-  kinds: readonly AnomalyKind[],
-  adjust: BrokenCase["adjust"],
-): Promise<number | undefined> {
-  for (let seed = 1; seed <= seedsMax; seed += 1) {
+async function findSeed(brokenRule: BrokenRule, broken: BrokenCase): Promise<number | undefined> {
+  const { fromSeed, seedsMax, kinds, adjust } = broken;
+  for (let seed = fromSeed; seed < fromSeed + seedsMax; seed += 1) {
     const { anomalies } = await simulate(seed, adjust === undefined ? { brokenRule } : { brokenRule, adjust });
     if (anomalies.some(({ kind }) => kinds.includes(kind))) return seed;
   }

@@ -326,6 +326,7 @@ const oldTermScript = `elect 1
   tick 1
   step 1>3
   step 3>1
+  drop
   tick 2 10
   tick 3 10
   win 1 2 3
@@ -338,6 +339,10 @@ const oldTermScript = `elect 1
   step 1>3
   sync 3
   step 3>1
+  drop
+  tick 5
+  step 5>3
+  step 3>5
   drop
   tick 3 10
   tick 4 10
@@ -359,5 +364,5 @@ t.test("an entry of an earlier term is not committed by being counted", async (t
 
   const broken = new RaftCluster({ ...options, create: (raft) => new CountsOldTerms(raft) });
   broken.run(oldTermScript);
-  t.strictSame(broken.divergences, ["1 and 5 differ at 1: 1old and 2-"], "with the rule broken the loss shows");
+  t.ok(broken.divergences.includes("1 and 5 differ at 1: 1old and 2-"), "with the rule broken the loss shows");
 });
