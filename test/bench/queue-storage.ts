@@ -2,7 +2,7 @@
 // partitions, memory under a backlog. `node test/bench/queue-storage.ts [rounds]` runs it by itself;
 // QUEUE_STORAGE_MESSAGES sets the size of the backlog (1,000,000).
 import * as fs from "node:fs";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createNodeDisk } from "../../src/platform/files/node-disk.ts";
 import { systemRandom } from "../../src/platform/random/random.ts";
@@ -21,7 +21,9 @@ const shardCount = 8;
 const messageCount = Number(process.env["QUEUE_STORAGE_MESSAGES"] ?? 1_000_000);
 
 export async function run(rounds: number): Promise<BenchTable> {
-  const folder = mkdtempSync(join(resolve(import.meta.dirname, "../.."), "dist-bench-"));
+  const dist = resolve(import.meta.dirname, "../../dist");
+  mkdirSync(dist, { recursive: true });
+  const folder = mkdtempSync(join(dist, "bench-"));
   try {
     return createTable("queue-storage", [
       ...(await measureAppends(folder, rounds)),
