@@ -1,5 +1,11 @@
 import { branchingError } from "../errors.ts";
-import { listConnectionFlags, parseBackupProgress, seedDataFolder, seedMount } from "../model/seed-scripts.ts";
+import {
+  cleanCopyScript,
+  listConnectionFlags,
+  parseBackupProgress,
+  seedDataFolder,
+  seedMount,
+} from "../model/seed-scripts.ts";
 import { parseRows, runOnSource, runShell, type SeedHelper, seedFailure } from "./seed-helper.ts";
 
 /** Physical copy with pg_basebackup. The user may be allowed to replicate and nothing else. */
@@ -22,6 +28,7 @@ export async function copyByBackup(helper: SeedHelper): Promise<void> {
   });
   if (result.exitCode !== 0) throw seedFailure(helper, "copy the data", withoutProgress(result.stderr));
   await checkCopiedVersion(helper);
+  await runShell(helper, cleanCopyScript, "clean the copy");
 }
 
 /** Works with the replication right alone. */

@@ -7,7 +7,6 @@ import { branchingError } from "../errors.ts";
 import type { Generation, Source } from "../model/records.ts";
 import { instanceName } from "../model/resource-names.ts";
 import {
-  cleanCopyScript,
   controlFilePath,
   formatFinishScript,
   idleScript,
@@ -104,7 +103,6 @@ async function settle(helper: SeedHelper, facts: SeedFacts): Promise<void> {
   const { context, input } = helper;
   const mode = context.settings.seedSettle;
   facts.superuser = input.source.user;
-  await runShell(helper, cleanCopyScript, "clean the copy");
   if (mode !== "off") {
     input.onProgress({ phase: "settling" });
     await startPrivateServer(helper);
