@@ -6,6 +6,7 @@ export const programName = "slipway";
 /** What `slipway up` starts, in this order. */
 const upServices: ServiceTable = {
   queue: async () => (await import("./queue/module.ts")).queueUpService,
+  bsd: async () => (await import("./branching/module.ts")).branchingUpService,
   fleetscope: async () => (await import("./fleet/module.ts")).fleetUpService,
 };
 
@@ -28,6 +29,12 @@ const table: readonly CommandEntry[] = [
     summary: "Copy-on-write Postgres branches: sources, branches, diffs, repair",
     isCallName: true,
     load: async () => (await import("./branching/module.ts")).bsctlCommand,
+  },
+  {
+    name: "bsd",
+    summary: "Run the branching daemon: API, connection router, reconcile loop, web page",
+    isCallName: true,
+    load: async () => (await import("./branching/module.ts")).bsdCommand,
   },
   {
     name: "fleetscope",

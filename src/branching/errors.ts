@@ -27,6 +27,7 @@ const catalogue = {
   operation_timed_out: { kind: "deadline_exceeded" },
   operation_stopped: { kind: "unavailable", isRetryable: true },
   home_locked: { kind: "unavailable", isRetryable: true },
+  token_invalid: { kind: "unauthenticated" },
   secret_key_missing: { kind: "failed_precondition" },
   secret_key_invalid: { kind: "invalid_argument" },
   secret_unreadable: { kind: "failed_precondition" },

@@ -42,7 +42,7 @@ const demoMessages = [
 
 /** One topic, three messages of different priority and a delayed one; two are acknowledged, one is rejected. */
 async function runDemo(client: QueueClient, say: (line: string) => void): Promise<void> {
-  await client.delete(`/topics/${demoTopic}`).catch(() => {});
+  for (const topic of [demoTopic, `${demoTopic}-dlq`]) await client.delete(`/topics/${topic}`).catch(() => {});
   await client.delete(`/groups/${demoGroup}`, { force: true }).catch(() => {});
   await client.post("/topics", { name: demoTopic, partitions: 1 });
   say(`created topic ${demoTopic}`);

@@ -406,7 +406,7 @@ class DockerRuntime implements Runtime {
 
 const baseCapabilities = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"];
 
-function toDockerOptions(endpoint: DockerEndpoint): Docker.DockerOptions {
+export function toDockerOptions(endpoint: DockerEndpoint): Docker.DockerOptions {
   if (endpoint.kind === "unix") return { socketPath: endpoint.socketPath };
   const { host, port, tls } = endpoint;
   if (tls === undefined) return { host, port, protocol: "http" };
