@@ -19,7 +19,7 @@ export class PartitionState {
   lastTimestampMs = 0;
   lastDelayedSequence = 0;
   /** What `noteBatch` saw began here; of older records nothing is known without asking the log. */
-  readonly #notedFromOffset: number;
+  #notedFromOffset: number;
   readonly #lastOffsets: [number, number, number, number, number] = [-1, -1, -1, -1, -1];
 
   constructor(topicNumber: number, partition: number, logs: PartitionLogStore) {
@@ -28,6 +28,12 @@ export class PartitionState {
     this.key = partitionKey(topicNumber, partition);
     this.log = logs.ensure({ topicId: topicIdText(topicNumber), partition });
     this.#notedFromOffset = this.log.logEndOffset;
+  }
+
+  /** The log was replaced: only what is written from now on is noted. */
+  forgetBatches(): void {
+    this.#notedFromOffset = this.log.logEndOffset;
+    this.#lastOffsets.fill(-1);
   }
 
   /** Remembers where each priority was written last. */

@@ -10,7 +10,7 @@ import { DeliveryState, type OpenMessage } from "../../model/delivery/delivery-s
 import { BatchView, batchHeaderSize, type RecordBatch } from "../../model/record-batch.ts";
 import { partitionKey } from "../../model/topics/topic.ts";
 import type { DelayStore } from "../delay-store.ts";
-import type { ShardStorage } from "../partition-log.ts";
+import type { PartitionId, ShardStorage } from "../partition-log.ts";
 import type { CommittedEntry, ShardId, ShardStateMachine } from "../ports.ts";
 import { type PartitionImage, PartitionState } from "./partition-state.ts";
 import type { DeliveryProgress, KnownKey, SettleOutcome, ShardResult } from "./shard-result.ts";
@@ -161,7 +161,6 @@ export class ShardMachine implements ShardStateMachine {
   }
 
   async installSnapshot(index: number, term: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-    for (const partition of this.#partitions.values()) this.storage.partitions.delete(partition.log.id);
     this.#partitions.clear();
     this.#groups.clear();
     this.delays.restore(undefined);
@@ -171,6 +170,9 @@ export class ShardMachine implements ShardStateMachine {
       onBatch: (ref, batch) => this.ensurePartition(ref).log.appendPlaced(batch),
       onDelayed: (ref, entry) => this.delays.add(ref, entry),
     });
+    const kept = new Set([...this.#partitions.values()].map((partition) => logKey(partition.log.id)));
+    for (const id of this.storage.partitions.list()) if (!kept.has(logKey(id))) this.storage.partitions.delete(id);
+    for (const partition of this.#partitions.values()) partition.forgetBatches();
     this.#lastIndex = index;
     this.#lastTerm = term;
     for (const events of this.#events) for (const partition of this.#partitions.values()) events.onAppended(partition);
@@ -513,6 +515,10 @@ function progressOf(delivery: DeliveryState, floorBefore: number): DeliveryProgr
     isOffsetAdvanced: delivery.floor > floorBefore,
     inFlightCount: delivery.inFlightCount,
   };
+}
+
+function logKey(id: PartitionId): string {
+  return `${id.topicId}/${id.partition}`;
 }
 
 function encodeImage(image: MachineImage): Uint8Array {
