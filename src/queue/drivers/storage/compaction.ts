@@ -2,9 +2,9 @@ import { type BatchView, CorruptBatchError } from "../../model/record-batch.ts";
 import { filterBatch } from "../../model/record-batch-filter.ts";
 import { RecordCursor } from "../../model/record-cursor.ts";
 import type { CompactionOptions, CompactionResult } from "../../service/partition-log.ts";
-import { emptySegment, type FilePartitionLog } from "./file-partition-log.ts";
-import { Segment } from "./segment.ts";
+import { emptySegment, Segment } from "./segment.ts";
 import { SegmentDamagedError } from "./segment-cursor.ts";
+import type { StorageContext } from "./storage-context.ts";
 
 /**
  * Keeps the newest record per key. First the keys of the segments written since the last run are gathered, as many as
@@ -15,6 +15,32 @@ import { SegmentDamagedError } from "./segment-cursor.ts";
  * A tombstone goes in a later run than the one that took what it deletes, and not before its time. A segment with
  * damage is left as it is, and so is every tombstone behind it: what it deletes may be in there.
  */
+export interface CompactableLog {
+  readonly owner: CompactionOwner;
+  readonly folder: string;
+  readonly segments: readonly Segment[];
+  readonly compactedTo: number;
+  readonly isDeleted: boolean;
+  /** Puts compacted segments in the place of others; false when those are not there any more. */
+  replaceCompacted(sources: readonly Segment[], compacted: readonly Segment[]): boolean;
+  noteCompacted(offset: number): void;
+}
+
+export interface PartitionLimits {
+  readonly segmentBytes: number;
+  /** Keys that compaction holds in memory at a time. */
+  readonly compactionKeysMax: number;
+}
+
+export interface CompactionOwner {
+  readonly context: StorageContext;
+  readonly limits: PartitionLimits;
+  /** Files to remove after the next checkpoint. */
+  discard(segment: Segment): void;
+  /** Lets other work run between slices of a long one. */
+  pause(): Promise<void>;
+}
+
 interface Plan {
   readonly newestByKey: ReadonlyMap<string, number>;
   /** Below this, the keys are known. */
@@ -24,7 +50,7 @@ interface Plan {
 
 const sliceBatches = 256;
 
-export async function compactPartition(log: FilePartitionLog, options: CompactionOptions): Promise<CompactionResult> {
+export async function compactPartition(log: CompactableLog, options: CompactionOptions): Promise<CompactionResult> {
   const closed = log.segments.slice(0, -1);
   const plan = await gatherKeys(log, closed);
   const cleanBefore = log.compactedTo;
@@ -51,7 +77,7 @@ export async function compactPartition(log: FilePartitionLog, options: Compactio
   return { recordsRemoved, bytesFreed };
 }
 
-async function gatherKeys(log: FilePartitionLog, closed: readonly Segment[]): Promise<Plan> {
+async function gatherKeys(log: CompactableLog, closed: readonly Segment[]): Promise<Plan> {
   const newestByKey = new Map<string, number>();
   let upToOffset = log.compactedTo;
   let hasDamage = false;
@@ -70,7 +96,7 @@ async function gatherKeys(log: FilePartitionLog, closed: readonly Segment[]): Pr
 }
 
 /** Neighbours whose sizes together fit into one segment are written into one. */
-function groupSegments(log: FilePartitionLog, closed: readonly Segment[], upToOffset: number): readonly Segment[][] {
+function groupSegments(log: CompactableLog, closed: readonly Segment[], upToOffset: number): readonly Segment[][] {
   const groups: Segment[][] = [];
   let size = 0;
   for (const segment of closed) {
@@ -89,7 +115,7 @@ function groupSegments(log: FilePartitionLog, closed: readonly Segment[], upToOf
 }
 
 async function rewrite(
-  log: FilePartitionLog,
+  log: CompactableLog,
   sources: readonly Segment[],
   isKept: (record: RecordCursor) => boolean,
 ): Promise<CompactionResult | "damaged"> {
@@ -129,7 +155,7 @@ async function rewrite(
 
 /** False when damage ended it early. */
 async function forEachBatch(
-  log: FilePartitionLog,
+  log: CompactableLog,
   segment: Segment,
   visit: (batch: BatchView) => void,
 ): Promise<boolean> {

@@ -12,10 +12,9 @@ import {
   type ReadOptions,
   type RetentionPolicy,
 } from "../../service/partition-log.ts";
-import { compactPartition } from "./compaction.ts";
-import { Segment, type SegmentState } from "./segment.ts";
+import { type CompactionOwner, compactPartition } from "./compaction.ts";
+import { emptySegment, Segment, type SegmentState } from "./segment.ts";
 import { type SegmentCursor, SegmentDamagedError } from "./segment-cursor.ts";
-import type { StorageContext } from "./storage-context.ts";
 
 /**
  * The log of one partition: segments in the order of their offsets, the last one active. Removal only takes segments
@@ -31,20 +30,8 @@ export interface PartitionState {
   readonly segments: readonly SegmentState[];
 }
 
-export interface PartitionLimits {
-  readonly segmentBytes: number;
-  /** Keys that compaction holds in memory at a time. */
-  readonly compactionKeysMax: number;
-}
-
-export interface PartitionOwner {
-  readonly context: StorageContext;
-  readonly limits: PartitionLimits;
-  /** Files to remove after the next checkpoint. */
-  discard(segment: Segment): void;
+export interface PartitionOwner extends CompactionOwner {
   noteChange(log: FilePartitionLog): void;
-  /** Lets other work run between slices of a long one. */
-  pause(): Promise<void>;
 }
 
 const pointReadBytes = 16 * 1024;
@@ -375,20 +362,4 @@ export class FilePartitionLog implements PartitionLog {
     }
     return undefined;
   }
-}
-
-export function emptySegment(baseOffset: number, sequence: number): SegmentState {
-  return {
-    baseOffset,
-    nextOffset: baseOffset,
-    sequence,
-    sizeBytes: 0,
-    recordCount: 0,
-    firstTimestampMs: 0,
-    maxTimestampMs: 0,
-    priorities: 0,
-    isSparse: false,
-    indexBytes: 0,
-    indexCrc: 0,
-  };
 }

@@ -319,3 +319,19 @@ export class Segment {
     this.#indexCrc = indexChecksum(encoded);
   }
 }
+
+export function emptySegment(baseOffset: number, sequence: number): SegmentState {
+  return {
+    baseOffset,
+    nextOffset: baseOffset,
+    sequence,
+    sizeBytes: 0,
+    recordCount: 0,
+    firstTimestampMs: 0,
+    maxTimestampMs: 0,
+    priorities: 0,
+    isSparse: false,
+    indexBytes: 0,
+    indexCrc: 0,
+  };
+}

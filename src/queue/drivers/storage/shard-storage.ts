@@ -10,9 +10,10 @@ import type {
   StorageFactory,
 } from "../../service/partition-log.ts";
 import { readCheckpoint, syncFile, syncFolder, writeCheckpointFile } from "./checkpoint-file.ts";
+import type { PartitionLimits } from "./compaction.ts";
 import { FileDelayStore } from "./delay/file-delay-store.ts";
 import { makeDurableFolder } from "./durable-folder.ts";
-import { FilePartitionLog, type PartitionLimits, type PartitionState } from "./file-partition-log.ts";
+import { FilePartitionLog, type PartitionState } from "./file-partition-log.ts";
 import type { Segment } from "./segment.ts";
 import { StorageContext } from "./storage-context.ts";
 
