@@ -73,10 +73,7 @@ function findingCells(finding: Finding): Row {
 
 /** Programs may split at commas, semicolons, tabs and lines, and each part may then begin a formula. */
 export function guardFormulas(text: string): string {
-  return text.replace(
-    /(^|[,;\t\r\n][ ]*)([=+\-@\t\r])/g,
-    (_match, before: string, sign: string) => `${before}'${sign}`,
-  );
+  return text.replace(/(?<=^|[,;\t\r\n] *)[=+\-@\t\r]/g, "'$&");
 }
 
 function formatCell(text: string): string {

@@ -59,6 +59,11 @@ export function messageOf(finding: Finding, object: ObjectRef | undefined): stri
   return `${untitledCount(finding.title)}${where}. ${finding.detail}${fix}`;
 }
 
+/** The address in a citation, which may go on to say where to look. */
+export function urlOf(citation: string): string | undefined {
+  return /^https?:\/\/[^\s<>"']+/.exec(citation)?.[0];
+}
+
 /** The title without its count, for places that show a single object. */
 export function untitledCount(title: string): string {
   return title.replace(/ \(\d+ [a-z]+\)$/, "");

@@ -11,6 +11,7 @@ import {
   objectPlace,
   phaseTitles,
   type Report,
+  urlOf,
 } from "./export-input.ts";
 import { htmlStyle } from "./html-style.ts";
 
@@ -115,11 +116,12 @@ function renderFinding(finding: Finding): string {
     return `<li><code>${escapeHtml(objectLabel(object))}</code>${place === "" ? "" : ` <code class="place">${escapeHtml(place)}</code>`}${template}</li>`;
   });
   const more = finding.objectsOmitted === 0 ? [] : [`<li>and ${finding.objectsOmitted} more</li>`];
-  const citations = finding.citations.map((citation) =>
-    /^https?:\/\//.test(citation)
-      ? `<a href="${escapeHtml(citation)}" rel="noreferrer">${escapeHtml(citation)}</a>`
-      : escapeHtml(citation),
-  );
+  const citations = finding.citations.map((citation) => {
+    const url = urlOf(citation);
+    return url === undefined
+      ? escapeHtml(citation)
+      : `<a href="${escapeHtml(url)}" rel="noreferrer">${escapeHtml(citation)}</a>`;
+  });
   return [
     `<article class="${finding.severity}"><h4>${escapeHtml(finding.title)}</h4>`,
     `<p>${withCode(finding.detail)} <em>Bites ${phaseTitles[finding.phase]}.</em></p>`,

@@ -4,7 +4,7 @@ import type { ExportInput } from "./export-input.ts";
 export function renderJson({ reports, warnings = [], evaluatedAt }: ExportInput): string {
   const meta = {
     ...(evaluatedAt === undefined ? {} : { evaluatedAt }),
-    ...(warnings.length === 0 ? {} : { warnings }),
+    ...(warnings.length === 0 ? {} : { inputWarnings: warnings }),
   };
   const [only] = reports;
   const value =

@@ -9,6 +9,7 @@ import {
   objectPlace,
   phaseTitles,
   type Report,
+  urlOf,
 } from "./export-input.ts";
 
 /** Services cut or refuse longer comments. */
@@ -52,7 +53,9 @@ function renderReport(report: Report, hasManyTargets: boolean): string[] {
 
 function renderFinding(finding: Finding): string[] {
   const fix = finding.remediation === undefined ? [] : [`**Fix:** ${withCode(finding.remediation)}`, ""];
-  const sources = finding.citations.filter((citation) => /^https:\/\/[^\s<>()]+$/.test(citation));
+  const sources = finding.citations.flatMap(
+    (citation) => urlOf(citation)?.replaceAll("(", "%28").replaceAll(")", "%29") ?? [],
+  );
   return [
     `<details><summary><b>${escapeHtml(finding.title)}</b></summary>`,
     "",

@@ -13,6 +13,7 @@ import {
   type Report,
   type Suppressed,
   untitledCount,
+  urlOf,
 } from "./export-input.ts";
 
 /** Services refuse a run with more. */
@@ -61,8 +62,8 @@ function renderRun(input: ExportInput, report: Report): object {
 function renderRule(finding: Finding | undefined): object {
   if (finding === undefined) return {};
   const fix = finding.remediation ?? "See the sources for what to do.";
-  const sources = finding.citations.map((citation) => `- <${citation}>`).join("\n");
-  const [help] = finding.citations.filter((citation) => /^https?:\/\//.test(citation));
+  const sources = finding.citations.map((citation) => `- ${citation}`).join("\n");
+  const [help] = finding.citations.flatMap((citation) => urlOf(citation) ?? []);
   return {
     id: finding.key,
     name: finding.rule,
