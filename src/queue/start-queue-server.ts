@@ -1,7 +1,7 @@
 import { createGrpcMetrics } from "../platform/grpc/grpc-middleware.ts";
 import { defaultGrpcLimits, type GrpcServer, serveGrpc } from "../platform/grpc/serve-grpc.ts";
 import type { HealthCheck } from "../platform/http/health-routes.ts";
-import { createHttpMetrics } from "../platform/http/http-metrics.ts";
+import { createHttpMetrics, type HttpMetrics } from "../platform/http/http-metrics.ts";
 import { type HttpServer, serveHttp } from "../platform/http/serve-http.ts";
 import type { Logger } from "../platform/log/logger.ts";
 import { createMetrics, type Metrics } from "../platform/metrics/metrics.ts";
@@ -21,6 +21,7 @@ import { QueueMetrics } from "./drivers/metrics/queue-metrics.ts";
 import { queueServiceName } from "./grpc/definition.ts";
 import { registerQueueService } from "./grpc/queue-grpc.ts";
 import { OpenSessions } from "./grpc/stream-adapter.ts";
+import { createPublishHotPath } from "./http/publish-hot-path.ts";
 import { createQueueApp } from "./http/queue-app.ts";
 import { type OpenBroker, openBroker } from "./open-broker.ts";
 import { PublishCoalescer } from "./service/ingest/publish-coalescer.ts";
@@ -67,8 +68,14 @@ export async function startQueueServer(
     metrics: dependencies.metrics ?? createMetrics({ hasProcessMetrics: true }),
   };
   const counters = new QueueMetrics(parts.metrics);
+  const httpMetrics = createHttpMetrics(parts.metrics, "queue");
   const tls = loadCertificates(config, parts.logger);
   const broker = openBroker({ config, counters, ...parts });
+  const coalescer = new PublishCoalescer({
+    service: broker.service,
+    schedule: afterPendingEvents,
+    validate: (topic, messages) => broker.validatePublish(topic, messages),
+  });
   const open = new OpenSessions();
   const state = { isReady: false, isStopping: false };
   let http: HttpServer | undefined;
@@ -77,8 +84,8 @@ export async function startQueueServer(
     await broker.start();
     counters.observe(broker.service);
     state.isReady = true;
-    http = await listenHttp({ config, dependencies, parts, broker, tls, state });
-    grpc = await listenGrpc({ config, parts, broker, tls, open });
+    http = await listenHttp({ config, dependencies, parts, broker, coalescer, httpMetrics, tls, state });
+    grpc = await listenGrpc({ config, parts, broker, coalescer, tls, open });
   } catch (error) {
     await http?.close();
     await broker.close();
@@ -119,18 +126,21 @@ interface HttpOptions {
   readonly dependencies: QueueServerDependencies;
   readonly parts: Parts;
   readonly broker: OpenBroker;
+  readonly coalescer: PublishCoalescer;
+  readonly httpMetrics: HttpMetrics;
   readonly tls: TlsCertificates | undefined;
   readonly state: ServerState;
 }
 
-async function listenHttp({ config, dependencies, parts, broker, tls, state }: HttpOptions): Promise<HttpServer> {
+async function listenHttp(options: HttpOptions): Promise<HttpServer> {
+  const { config, dependencies, parts, broker, coalescer, httpMetrics, tls, state } = options;
   const app = createQueueApp({
     ...parts,
     service: broker.service,
     info: { nodeId: config.nodeId, version: dependencies.version, startedAtMs: parts.clock.nowMs() },
     readinessChecks: readinessChecks(broker, state),
     healthChecks: healthChecks(broker),
-    httpMetrics: createHttpMetrics(parts.metrics, "queue"),
+    httpMetrics,
     tracer: dependencies.tracer,
   });
   return await serveHttp({
@@ -139,6 +149,12 @@ async function listenHttp({ config, dependencies, parts, broker, tls, state }: H
     tls,
     logger: parts.logger,
     shutdownDeadlineMs: httpDeadlineMs,
+    hotPath: createPublishHotPath({
+      ...parts,
+      coalescer,
+      metrics: httpMetrics,
+      isTracing: dependencies.tracer !== undefined,
+    }),
   });
 }
 
@@ -146,18 +162,14 @@ interface GrpcOptions {
   readonly config: QueueConfig;
   readonly parts: Parts;
   readonly broker: OpenBroker;
+  readonly coalescer: PublishCoalescer;
   readonly tls: TlsCertificates | undefined;
   readonly open: OpenSessions;
 }
 
-async function listenGrpc({ config, parts, broker, tls, open }: GrpcOptions): Promise<GrpcServer> {
+async function listenGrpc({ config, parts, broker, coalescer, tls, open }: GrpcOptions): Promise<GrpcServer> {
   const { service } = broker;
   const { clock, timers, logger, metrics } = parts;
-  const coalescer = new PublishCoalescer({
-    service,
-    schedule: afterPendingEvents,
-    validate: (topic, messages) => broker.validatePublish(topic, messages),
-  });
   return await serveGrpc({
     listen: config.listenGrpc,
     tls,

@@ -1,5 +1,4 @@
 import type { Hono } from "hono";
-import type { DomainError } from "../../platform/errors/domain-error.ts";
 import { createDocsRoutes } from "../../platform/http/docs-page.ts";
 import type { HttpEnv } from "../../platform/http/http-env.ts";
 import type { HttpMetrics } from "../../platform/http/http-metrics.ts";
@@ -10,6 +9,7 @@ import type { Tracer } from "../../platform/tracing/tracer.ts";
 import { createDelayedRoutes } from "./delayed-routes.ts";
 import { createDeliveryRoutes } from "./delivery-routes.ts";
 import { createDlqRoutes } from "./dlq-routes.ts";
+import { errorBody } from "./error-body.ts";
 import { createGroupRoutes } from "./group-routes.ts";
 import { createMessageRoutes } from "./message-routes.ts";
 import { createOffsetRoutes } from "./offset-routes.ts";
@@ -67,10 +67,4 @@ export function createQueueApp(options: QueueAppOptions): Hono<HttpEnv> {
 
 function bodyLimitBytes(request: RouteRequest): number {
   return publishPath.test(request.path) ? publishBodyBytesMax : bodyBytesMax;
-}
-
-/** What the platform refuses for its size is, here, a batch of messages. */
-export function errorBody(error: DomainError): object {
-  const code = error.code === "PAYLOAD_TOO_LARGE" ? "BATCH_TOO_LARGE" : error.code;
-  return { error: { code, message: error.message, details: error.details } };
 }
