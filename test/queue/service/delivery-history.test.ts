@@ -248,8 +248,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 );
 
-async function runHistory(actions: readonly Action[]): Promise<readonly Anomaly[]> {
-  const fixture = await QueueFixture.create({ shardCount: 2 });
+async function runHistory(actions: readonly Action[], isOnDisk: boolean): Promise<readonly Anomaly[]> {
+  const fixture = await QueueFixture.create({ shardCount: 2, isOnDisk });
   const settings = { visibilityTimeoutMs: 3_000, maxDeliveries: 4, retryInitialDelayMs: 50 };
   await fixture.service.createTopic({ name: topic, partitions, settings });
   const run = new Run(fixture);
@@ -263,8 +263,8 @@ async function runHistory(actions: readonly Action[]): Promise<readonly Anomaly[
 t.test("random histories are legal", async (t) => {
   const count = Number(process.env["QUEUE_HISTORY_RUNS"] ?? 60);
   await fc.assert(
-    fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), async (actions) => {
-      const anomalies = await runHistory(actions);
+    fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 40 }), fc.boolean(), async (actions, isOnDisk) => {
+      const anomalies = await runHistory(actions, isOnDisk);
       if (anomalies.length > 0) throw new Error(anomalies.map(({ kind, text }) => `${kind}: ${text}`).join("\n"));
     }),
     { numRuns: count, seed: Number(process.env["QUEUE_HISTORY_SEED"] ?? 20261121) },

@@ -1,13 +1,16 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { SimDisk } from "../../../src/platform/files/sim-disk.ts";
 import type { Logger } from "../../../src/platform/log/logger.ts";
 import { createSeededRandom } from "../../../src/platform/random/random.ts";
 import type { Clock } from "../../../src/platform/time/clock.ts";
+import { createStorageFactory } from "../../../src/queue/drivers/storage/shard-storage.ts";
 import type { QueueLimits } from "../../../src/queue/service/broker.ts";
 import {
   createQueueMachines,
   createQueueService,
   type QueueMachines,
 } from "../../../src/queue/service/create-queue-service.ts";
+import type { DelayStore } from "../../../src/queue/service/delay-store.ts";
 import type { StorageFactory } from "../../../src/queue/service/partition-log.ts";
 import { metadataShard, type ShardId, type ShardStateMachine } from "../../../src/queue/service/ports.ts";
 import type {
@@ -34,6 +37,7 @@ export class QueueFixture {
   readonly #shardCount: number;
   readonly #limits: Partial<QueueLimits>;
   readonly #counters: QueueCounters | undefined;
+  readonly #disk: SimDisk | undefined;
   #term = 0;
   /** What the wall clock is ahead of the steady one. */
   jumpMs = 0;
@@ -45,6 +49,9 @@ export class QueueFixture {
     this.#shardCount = options.shardCount ?? 4;
     this.#limits = options.limits ?? {};
     this.#counters = options.counters;
+    if (options.isOnDisk) {
+      this.#disk = new SimDisk({ random: createSeededRandom(1), schedule: this.time.schedule });
+    }
     ({ service: this.service, machines: this.machines, replication: this.replication } = this.#build());
   }
 
@@ -82,13 +89,28 @@ export class QueueFixture {
     if (options.withCheckpoint) await this.checkpoint();
     this.replication.isStopped = true;
     this.time.clear();
+    this.#disk?.crash();
     ({ service: this.service, machines: this.machines, replication: this.replication } = this.#build());
     await this.#start();
   }
 
   async checkpoint(): Promise<void> {
-    await this.machines.metadata.checkpoint();
-    for (const machine of this.machines.shards.values()) await machine.checkpoint();
+    const { metadata, shards } = this.machines;
+    await this.finish(Promise.all([metadata, ...shards.values()].map((machine) => machine.checkpoint())));
+  }
+
+  /** Lets time pass for the disk until the work is done. */
+  async finish<T>(work: Promise<T>): Promise<T> {
+    let isDone = false;
+    const ending = work.finally(() => {
+      isDone = true;
+    });
+    ending.catch(() => undefined);
+    for (let turn = 0; !isDone && turn < 100_000; turn += 1) {
+      await nextTurn();
+      if (this.#disk !== undefined) this.time.advance(1);
+    }
+    return ending;
   }
 
   async publish(topic: string, messages: readonly (string | Partial<PublishMessage>)[]): Promise<readonly number[]> {
@@ -115,16 +137,24 @@ export class QueueFixture {
     await this.service.start();
   }
 
+  #openStorage(): { storage: StorageFactory; openDelayStore: (shard: ShardId) => DelayStore } {
+    if (this.#disk !== undefined) {
+      const limits = { segmentBytes: 16 * 1024, unwrittenBytes: 64 * 1024, openFiles: 8 };
+      const disk = this.#disk.mount();
+      const factory = createStorageFactory({ disk, folder: "shards", runSoon: this.time.runSoon, limits });
+      return { storage: factory, openDelayStore: (shard) => factory.openDelayStore(shard) };
+    }
+    const openShard = (shard: ShardId): MemoryShardStorage => {
+      const saved = this.#saved.get(shard) ?? { checkpoint: undefined, logs: [] };
+      this.#saved.set(shard, saved);
+      return new MemoryShardStorage(saved);
+    };
+    return { storage: { openShard }, openDelayStore: () => new MemoryDelayStore() };
+  }
+
   #build(): { service: QueueService; machines: QueueMachines; replication: MemoryReplication } {
     this.#term += 1;
-    const storage: StorageFactory = {
-      openShard: (shard) => {
-        const saved = this.#saved.get(shard) ?? { checkpoint: undefined, logs: [] };
-        this.#saved.set(shard, saved);
-        return new MemoryShardStorage(saved);
-      },
-    };
-    const openDelayStore = (): MemoryDelayStore => new MemoryDelayStore();
+    const { storage, openDelayStore } = this.#openStorage();
     const machines = createQueueMachines({ shardCount: this.#shardCount, storage, openDelayStore });
     const byShard = new Map<ShardId, ShardStateMachine>([[metadataShard, machines.metadata], ...machines.shards]);
     const replication = new MemoryReplication(byShard, this.#logs, this.#term);
@@ -147,6 +177,8 @@ export interface FixtureOptions {
   readonly shardCount?: number;
   readonly limits?: Partial<QueueLimits>;
   readonly counters?: QueueCounters;
+  /** On the real storage over a simulated disk that forgets what was not synced. */
+  readonly isOnDisk?: boolean;
 }
 
 export const silentLogger: Logger = {

@@ -99,6 +99,11 @@ export class DispatchService {
     return this.#entry(group, ref)?.dispatcher;
   }
 
+  /** As `find`, for looking only: undefined when nothing was handed out since this node leads. */
+  peek(group: string, ref: TopicPartitionRef): Dispatcher | undefined {
+    return this.#entries.get(entryKey(group, `${ref.topicNumber}/${ref.partition}`))?.dispatcher;
+  }
+
   /** Hands out messages of one partition to a member. They are acquired when this returns. */
   deliver(group: string, ref: TopicPartitionRef, options: DeliverOptions): DeliveredMessage[] {
     const entry = this.#entry(group, ref);
@@ -289,6 +294,10 @@ export class DispatchService {
     const entry = this.#entries.get(entryKey(group, partition.key));
     if (entry === undefined) {
       this.wakeUps.wake(wakeKey(group, partition.key));
+      return;
+    }
+    if (partition.groups.get(group) !== entry.dispatcher.delivery) {
+      this.#forget((other) => other === entry);
       return;
     }
     for (const open of waiting) entry.dispatcher.noteWaiting(open);

@@ -26,6 +26,8 @@ import type { Dispatcher, HeldMessage } from "./dispatcher.ts";
  * Settling deliveries: acknowledge, give back, dead-letter, extend. A delivery is named by its receipt, which fences a
  * late consumer, or by topic, partition and offset, which is resolved to the one group that holds it.
  */
+const nackDelayMsMax = 30 * 24 * 3_600_000;
+
 interface Target {
   readonly group: string;
   readonly ref: TopicPartitionRef;
@@ -66,6 +68,13 @@ export class SettleService implements DeliveryUseCases {
   }
 
   async nack(deliveries: readonly DeliveryRef[], options: NackOptions = {}): Promise<readonly Outcome<NackResult>[]> {
+    const { delayMs } = options;
+    if (delayMs !== undefined && !(delayMs >= 0 && delayMs <= nackDelayMsMax)) {
+      throw queueError(
+        "INVALID_DELAY",
+        `Cannot delay a redelivery by ${delayMs} ms: wanted are 0 to ${nackDelayMsMax}`,
+      );
+    }
     return Promise.all(
       deliveries.map((delivery) => this.#settle(delivery, (target) => this.#nackOne(target, options))),
     );

@@ -25,7 +25,7 @@ export class FetchService implements FetchUseCases {
         onDelayed: () => {},
         onGroup: () => {},
         onTopicDropped: (topicNumber) => this.#wakeTopic(topicNumber),
-        onLeadership: () => {},
+        onLeadership: () => this.#wakeUps.wakeAll(),
       });
     }
   }

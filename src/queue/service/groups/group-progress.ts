@@ -12,8 +12,7 @@ export function progressIn(
 ): PartitionProgress {
   const partition = broker.findPartition(ref);
   const delivery = partition?.groups.get(group);
-  const isLeader = broker.shard(ref.shard).isLeader;
-  const dispatcher = isLeader && delivery !== undefined ? dispatch.find(group, ref) : undefined;
+  const dispatcher = delivery === undefined ? undefined : dispatch.peek(group, ref);
   const latestOffset = partition?.log.logEndOffset ?? 0;
   const steadyMs = broker.steadyMs();
   const committedOffset = delivery?.floor;

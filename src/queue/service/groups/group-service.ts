@@ -39,7 +39,7 @@ import { waitForWake } from "../shards/wake-ups.ts";
 import { progressIn, refsOfGroup } from "./group-progress.ts";
 import type { GroupStore } from "./group-store.ts";
 import { MemberSessions } from "./member-sessions.ts";
-import { defaultRebalanceTimeoutMs, defaultSessionTimeoutMs, validateJoin } from "./validate-join.ts";
+import { defaultRebalanceTimeoutMs, defaultSessionTimeoutMs, validateJoin, validatePoll } from "./validate-join.ts";
 
 /**
  * Consumer groups: members, assignment, hand-over, long polls. The record of a group is replicated; sessions and waits
@@ -99,13 +99,14 @@ export class GroupService implements GroupUseCases {
     return this.#store.exclusively(group, async () => {
       this.#store.coordinator(group);
       await this.#openPartitions(group, topics, request.autoOffsetReset ?? "earliest");
+      const generation = this.#store.find(group)?.generation;
       const record = await this.#store.update(group, (current) => {
         const base = current ?? createGroup(group, request.mode ?? "consumer", this.#broker.clock.nowMs());
         const chosen = this.#checkMode(base, request);
         return joinGroup(chosen, this.#memberOf(chosen, memberId, topics, request), this.#store.context());
       });
       this.#touch(group, memberId);
-      this.#broker.counters.onRebalance(group);
+      if (record.generation !== generation) this.#broker.counters.onRebalance(group);
       const member = findMember(record, memberId);
       return {
         ...this.#view(record, memberId),
@@ -161,6 +162,7 @@ export class GroupService implements GroupUseCases {
   async poll(request: PollRequest): Promise<PollResult> {
     const { group, memberId } = request;
     const { timers, clock, closing } = this.#broker;
+    validatePoll(request);
     const { member } = this.#member(request);
     if (member.isAutoExtend) this.#extendAll(group, memberId);
     const deadlineMs = clock.monotonicMs() + request.timeoutMs;
@@ -439,6 +441,7 @@ export class GroupService implements GroupUseCases {
 
   #onLeadership(): void {
     this.#sessions.clear();
+    this.#dispatch.wakeUps.wakeAll();
     for (const group of this.#store.listLed()) this.#onGroup(group);
   }
 

@@ -1,12 +1,14 @@
 import { queueError } from "../../errors.ts";
 import { visibilityTimeoutMsMax } from "../../model/topics/topic.ts";
-import type { JoinRequest } from "../queue-service.ts";
+import type { JoinRequest, PollRequest } from "../queue-service.ts";
 
 const nameSizeMax = 249;
 const sessionTimeoutMsMin = 6_000;
 const sessionTimeoutMsMax = 30 * 60_000;
 const rebalanceTimeoutMsMax = 30 * 60_000;
 const topicCountMax = 1_000;
+const pollMessagesMax = 1_000;
+const pollTimeoutMsMax = 60_000;
 export const defaultSessionTimeoutMs = 30_000;
 export const defaultRebalanceTimeoutMs = 60_000;
 
@@ -26,6 +28,13 @@ export function validateJoin(request: JoinRequest): void {
   assertRange(request.group, "session_timeout_ms", sessionTimeoutMs, sessionTimeoutMsMin, sessionTimeoutMsMax);
   assertRange(request.group, "rebalance_timeout_ms", rebalanceTimeoutMs, 0, rebalanceTimeoutMsMax);
   assertRange(request.group, "visibility_timeout_ms", visibilityTimeoutMs, 1, visibilityTimeoutMsMax);
+}
+
+export function validatePoll(request: PollRequest): void {
+  const { group, maxMessages, timeoutMs, visibilityTimeoutMs } = request;
+  assertRange(group, "max_messages", maxMessages, 1, pollMessagesMax);
+  assertRange(group, "timeout", timeoutMs, 0, pollTimeoutMsMax);
+  assertRange(group, "visibility_timeout_ms", visibilityTimeoutMs, 1, visibilityTimeoutMsMax);
 }
 
 export function assertGroupName(group: string): void {

@@ -29,6 +29,10 @@ export class WakeUps {
     for (const callback of [...callbacks]) callback();
   }
 
+  wakeAll(): void {
+    for (const key of [...this.#waiting.keys()]) this.wake(key);
+  }
+
   get size(): number {
     return this.#waiting.size;
   }
