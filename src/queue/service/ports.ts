@@ -31,7 +31,7 @@ export interface ShardStateMachine {
    */
   apply(entry: CommittedEntry): unknown;
   /** Entries up to `index` hold nothing to apply: `lastAppliedIndex()` is at least this from now on. */
-  noteSkipped?(index: number): void;
+  noteSkipped?(index: number, term: number): void;
   /** Index of the last entry that `apply` has seen or that was restored from its own files. */
   lastAppliedIndex(): number;
   /**
@@ -41,7 +41,10 @@ export interface ShardStateMachine {
   checkpoint(): Promise<number>;
   /** A self-contained image for a follower that is too far behind, in chunks of at most 1 MiB. */
   createSnapshot(): AsyncIterable<Uint8Array>;
-  /** Replaces the whole state by an image; `index` and `term` are those of the last entry in it. */
+  /**
+   * Replaces the whole state by an image; `index` and `term` are those of the last entry in it. When it fails half-way,
+   * or the node stops in the middle, the state is not used again before another image has been installed.
+   */
   installSnapshot(index: number, term: number, chunks: AsyncIterable<Uint8Array>): Promise<void>;
   /** This node gained or lost the leadership of the shard; timers and long polls live on the leader only. */
   onLeadership(isLeader: boolean, term: number): void;

@@ -74,6 +74,11 @@ export class MetadataMachine implements ShardStateMachine {
     return result;
   }
 
+  noteSkipped(index: number, term: number): void {
+    this.#lastIndex = index;
+    this.#lastTerm = term;
+  }
+
   lastAppliedIndex(): number {
     return this.#lastIndex;
   }

@@ -142,6 +142,11 @@ export class ShardMachine implements ShardStateMachine {
     return results;
   }
 
+  noteSkipped(index: number, term: number): void {
+    this.#lastIndex = index;
+    this.#lastTerm = term;
+  }
+
   lastAppliedIndex(): number {
     return this.#lastIndex;
   }
