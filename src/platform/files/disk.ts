@@ -54,3 +54,10 @@ export interface Disk {
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
+
+/** True when the system had no room for it: no space, no quota, no descriptors. The same call may succeed later. */
+export function isOutOfRoom(error: unknown): boolean {
+  return outOfRoomCodes.has(errorCode(error) ?? "");
+}
+
+const outOfRoomCodes: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EMFILE", "ENFILE"]);

@@ -355,20 +355,41 @@ t.test("a full disk loses nothing that was appended", async (t) => {
   t.equal(readAll(machine.open().partitions.ensure(partitionId)).length, 2001);
 });
 
+t.test("no room for the checkpoint file itself is no failure", async (t) => {
+  for (const code of ["EDQUOT", "EMFILE", "ENOSPC"]) {
+    const machine = new StorageMachine();
+    const storage = machine.open();
+    storage.partitions.ensure(partitionId).append(one("a"));
+    await machine.checkpoint(storage, 1);
+    storage.partitions.ensure({ topicId: "t2", partition: 0 });
+    machine.disk.failSync(0, code);
+    await t.rejects(machine.checkpoint(storage, 2), { message: /disk is full/, code: "ENOSPC" });
+    t.equal(storage.isDiskFull, true);
+    storage.partitions.ensure(partitionId).append(one("b"));
+    await machine.checkpoint(storage, 3);
+    t.equal(storage.isDiskFull, false);
+    machine.powerFailure();
+    t.equal(readAll(machine.open().partitions.ensure(partitionId)).length, 2);
+  }
+});
+
 t.test("a sync error ends checkpoints for good; the last good one is what a restart finds", async (t) => {
-  const machine = new StorageMachine();
-  const storage = machine.open();
-  const log = storage.partitions.ensure(partitionId);
-  log.append(one("a"));
-  await machine.checkpoint(storage, 1);
-  log.append(one("b"));
-  machine.disk.failSync();
-  await t.rejects(machine.checkpoint(storage, 2), /EIO/);
-  await t.rejects(machine.checkpoint(storage, 3), /EIO/);
-  machine.powerFailure();
-  const again = machine.open();
-  t.equal(again.lastCheckpoint?.index, 1);
-  t.equal(again.partitions.ensure(partitionId).logEndOffset, 1);
+  // Lack of space at a sync is no better: what was written may be gone.
+  for (const code of ["EIO", "ENOSPC"]) {
+    const machine = new StorageMachine();
+    const storage = machine.open();
+    const log = storage.partitions.ensure(partitionId);
+    log.append(one("a"));
+    await machine.checkpoint(storage, 1);
+    log.append(one("b"));
+    machine.disk.failSync(0, code);
+    await t.rejects(machine.checkpoint(storage, 2), { message: new RegExp(`Cannot sync: ${code}`) });
+    await t.rejects(machine.checkpoint(storage, 3), { message: new RegExp(`Cannot sync: ${code}`) });
+    machine.powerFailure();
+    const again = machine.open();
+    t.equal(again.lastCheckpoint?.index, 1);
+    t.equal(again.partitions.ensure(partitionId).logEndOffset, 1);
+  }
 });
 
 t.test("damage", async (t) => {

@@ -185,7 +185,7 @@ function run(seed: number): string | undefined {
 }
 
 t.test("every acknowledged entry survives power failures and kills at random moments", (t) => {
-  const seedCount = Number(process.env["WAL_SEEDS"] ?? 500);
+  const seedCount = Number(process.env["WAL_SEEDS"] ?? 300);
   const firstSeed = Number(process.env["WAL_FIRST_SEED"] ?? 1);
   for (let seed = firstSeed; seed < firstSeed + seedCount; seed += 1) {
     const problem = run(seed);

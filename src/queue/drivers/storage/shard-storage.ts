@@ -1,5 +1,5 @@
 import { assert } from "../../../platform/errors/assert.ts";
-import type { Disk } from "../../../platform/files/disk.ts";
+import { type Disk, isOutOfRoom } from "../../../platform/files/disk.ts";
 import type { DelayStore } from "../../service/delay-store.ts";
 import type {
   Checkpoint,
@@ -184,15 +184,15 @@ class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
     this.#context.dirtyFolders.clear();
     this.#garbage = { files: [], folders: [] };
     try {
-      await this.#forEach(files, (path) => syncFile(this.#context.files.get(path)));
-      await this.#forEach(folders, (path) => syncFolder(this.#disk, path));
+      await this.#forEach(files, (path) => orFinal(syncFile(this.#context.files.get(path))));
+      await this.#forEach(folders, (path) => orFinal(syncFolder(this.#disk, path)));
       await writeCheckpointFile(this.#disk, this.#folder, { ...checkpoint, manifest });
     } catch (error) {
       this.#undoCheckpoint(files, folders, garbage);
       this.#context.tryWrite(() => {
         throw error;
       });
-      throw error;
+      throw isOutOfRoom(error) ? diskFullError(error) : error;
     }
     this.#removeGarbage(garbage);
   }
@@ -205,7 +205,7 @@ class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
       for (const log of changed) states.push(log.checkpoint());
     });
     if (states.length < changed.length) {
-      throw Object.assign(new Error("Cannot write a checkpoint: the disk is full"), { code: "ENOSPC" });
+      throw diskFullError();
     }
     for (const state of states) this.#states.set(keyOf(state), state);
     this.#changed.clear();
@@ -287,6 +287,22 @@ class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
       if (!known.has(name)) this.#disk.removeTree(`${this.#folder}/topics/${name}`);
     }
   }
+}
+
+/**
+ * A failed sync is final whatever its code, lack of space included: the system may have dropped what was written, and
+ * would report success the next time.
+ */
+async function orFinal(sync: Promise<void>): Promise<void> {
+  try {
+    await sync;
+  } catch (error) {
+    throw new Error(`Cannot sync: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+function diskFullError(cause?: unknown): Error {
+  return Object.assign(new Error("Cannot write a checkpoint: the disk is full", { cause }), { code: "ENOSPC" });
 }
 
 function keyOf(id: PartitionId): string {

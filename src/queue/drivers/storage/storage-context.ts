@@ -1,4 +1,4 @@
-import { type Disk, type DiskFile, errorCode } from "../../../platform/files/disk.ts";
+import { type Disk, type DiskFile, isOutOfRoom } from "../../../platform/files/disk.ts";
 import { FileCache } from "./file-cache.ts";
 import type { GranuleIndex } from "./granule-index.ts";
 
@@ -47,7 +47,7 @@ export class StorageContext {
       write();
       this.isDiskFull = false;
     } catch (error) {
-      if (errorCode(error) === "ENOSPC") {
+      if (isOutOfRoom(error)) {
         this.isDiskFull = true;
         return;
       }

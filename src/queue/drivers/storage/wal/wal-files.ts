@@ -1,4 +1,4 @@
-import { type Disk, type DiskFile, errorCode } from "../../../../platform/files/disk.ts";
+import { type Disk, type DiskFile, isOutOfRoom } from "../../../../platform/files/disk.ts";
 import type { Random } from "../../../../platform/random/random.ts";
 import type { TimerHandle, Timers } from "../../../../platform/time/clock.ts";
 import type { ShardId } from "../../../service/ports.ts";
@@ -115,7 +115,7 @@ export class WalFiles {
   /** Writes a group that was encoded for `target()`. A full disk is tried again until there is room. */
   write(group: EncodedGroup, onDone: (error: Error | undefined) => void): void {
     this.#mustCurrent().file.writeDurably(this.#position, group.buffers, (error) => {
-      if (errorCode(error) === "ENOSPC" && !this.#isClosed) {
+      if (isOutOfRoom(error) && !this.#isClosed) {
         this.#isFull = true;
         this.#options.timers.after(this.#options.retryFullMs, () => this.write(group, onDone));
         return;
@@ -218,7 +218,7 @@ export class WalFiles {
   #giveUp(file: DiskFile | undefined, header: FileHeader, error: Error | undefined): void {
     file?.close();
     if (this.#isClosed || error === undefined) return;
-    if (errorCode(error) !== "ENOSPC") {
+    if (!isOutOfRoom(error)) {
       this.#options.onFailure(error);
       return;
     }
