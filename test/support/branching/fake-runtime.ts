@@ -193,7 +193,8 @@ export class FakeRuntime implements Runtime {
   async waitUntilAnswering(id: string, _endpoint: Endpoint, options: { wanted: "any" | "admission" }): Promise<void> {
     this.#called("waitUntilAnswering");
     const instance = this.#get(id);
-    if (instance.status !== "running") throw branchingError("start_failed", "Cannot start Postgres: its container ended");
+    if (instance.status !== "running")
+      throw branchingError("start_failed", "Cannot start Postgres: its container ended");
     if (options.wanted === "admission" && !this.admits(id)) throw branchingError("start_failed", "the gate is closed");
   }
 
@@ -247,7 +248,8 @@ export class FakeRuntime implements Runtime {
       const mount = other.spec.mounts.find((item) => item.volume === volume);
       // A helper that only reads may stand beside the one writer: a paused parent is copied that way.
       const isClone = instance.spec.labels.kind === "helper" || other.spec.labels.kind === "helper";
-      if (mount === undefined || (isReadOnly && mount.isReadOnly) || (isClone && (isReadOnly || mount.isReadOnly))) continue;
+      if (mount === undefined || (isReadOnly && mount.isReadOnly) || (isClone && (isReadOnly || mount.isReadOnly)))
+        continue;
       throw new Error(`volume ${volume} would be shared for writing by ${instance.spec.name} and ${other.spec.name}`);
     }
   }

@@ -125,7 +125,11 @@ export class FakeWorld {
       timers: stillTimers,
       random: this.random,
       logger: silentLogger,
-      settings: { ...fakeSettings, ...(this.#options.layout ? { layout: this.#options.layout } : {}), ...this.#options.settings },
+      settings: {
+        ...fakeSettings,
+        ...(this.#options.layout ? { layout: this.#options.layout } : {}),
+        ...this.#options.settings,
+      },
       hooks: {
         onStep: (point) => this.#onStep(point, life),
         onUndoFailed: () => {

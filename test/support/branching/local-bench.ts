@@ -75,13 +75,19 @@ export class LocalBench implements AsyncDisposable {
   /** Runs `bsctl` and expects it to succeed. */
   async run(...args: readonly string[]): Promise<string> {
     const result = await this.try(args);
-    if (result.exitCode !== 0) throw new Error(`bsctl ${args.join(" ")} gave ${result.exitCode}: ${result.errorOutput}`);
+    if (result.exitCode !== 0)
+      throw new Error(`bsctl ${args.join(" ")} gave ${result.exitCode}: ${result.errorOutput}`);
     return result.output.trim();
   }
 
   /** Runs SQL in a branch as its users do, over the printed URL; rows of values. */
   async sql(branch: string, text: string, password = sourcePassword): Promise<readonly (readonly unknown[])[]> {
-    const client = postgres(await this.run("connect", branch), { password, max: 1, onnotice: () => {}, connect_timeout: 10 });
+    const client = postgres(await this.run("connect", branch), {
+      password,
+      max: 1,
+      onnotice: () => {},
+      connect_timeout: 10,
+    });
     try {
       return Array.from(await client.unsafe(text).values(), (row) => [...row]);
     } finally {
@@ -110,7 +116,17 @@ export class LocalBench implements AsyncDisposable {
 
   containerOf(branch: string): Promise<string> {
     return this.instanceId().then((id) =>
-      docker("ps", "-aq", "--no-trunc", "--filter", `label=branchsvc.instance=${id}`, "--filter", `label=branchsvc.name=${branch}`, "--filter", "label=branchsvc.kind=branch"),
+      docker(
+        "ps",
+        "-aq",
+        "--no-trunc",
+        "--filter",
+        `label=branchsvc.instance=${id}`,
+        "--filter",
+        `label=branchsvc.name=${branch}`,
+        "--filter",
+        "label=branchsvc.kind=branch",
+      ),
     );
   }
 

@@ -24,14 +24,16 @@ export async function findProblems(world: FakeWorld): Promise<readonly string[]>
     if (!world.runtime.volumes.has(layer.volume)) problems.push(`layer ${layer.id} has lost its volume`);
   }
   for (const branch of branches) {
-    if (branch.state !== "ready" && branch.state !== "failed") problems.push(`branch ${branch.name} is ${branch.state}`);
+    if (branch.state !== "ready" && branch.state !== "failed")
+      problems.push(`branch ${branch.name} is ${branch.state}`);
     if (branch.state !== "ready") continue;
     if (branch.volume === undefined || !world.runtime.volumes.has(branch.volume)) {
       problems.push(`branch ${branch.name} is ready without its volume`);
     }
     if (branch.instanceId === undefined || !world.runtime.instances.has(branch.instanceId)) {
       problems.push(`branch ${branch.name} is ready without a container`);
-    } else if (!world.runtime.admits(branch.instanceId)) problems.push(`branch ${branch.name} is ready and lets nobody in`);
+    } else if (!world.runtime.admits(branch.instanceId))
+      problems.push(`branch ${branch.name} is ready and lets nobody in`);
   }
   for (const branch of branches) problems.push(...(await checkJournal(world, branch.name)));
   return problems;
