@@ -28,6 +28,7 @@ export class Progress {
   /** Ticks since the follower last confirmed something new while messages were out. */
   #stalledTicks = 0;
   readonly #inFlight: number[] = [];
+  #endedRecovery: Recovery | undefined;
   readonly #knownRecoveries = new Set<number>();
 
   constructor(nextIndex: number, isActive: boolean) {
@@ -97,6 +98,18 @@ export class Progress {
   /** A late answer of a recovery that is over, or that gave way to another, would otherwise begin it again. */
   wasInRecovery(id: number): boolean {
     return this.#knownRecoveries.has(id);
+  }
+
+  endRecovery(): void {
+    this.#endedRecovery = this.recovery;
+    this.recovery = undefined;
+  }
+
+  /** The end was taken from an answer of an earlier life: the follower has not heard that its recovery is over. */
+  resumeRecovery(id: number): boolean {
+    if (this.recovery !== undefined || this.#endedRecovery?.id !== id) return false;
+    this.recovery = this.#endedRecovery;
+    return true;
   }
 
   /** What the follower held is no longer believed. */

@@ -159,8 +159,8 @@ export type RaftEvent =
   | { readonly kind: "snapshotBegun"; readonly point: SnapshotPoint }
   /** The state is the one announced; the leader of `leaderTerm` sent it. */
   | { readonly kind: "snapshotInstalled"; readonly leaderTerm: number }
-  /** It did not arrive whole; `needsSnapshot` when the state before it is lost too. */
-  | { readonly kind: "snapshotFailed"; readonly needsSnapshot: boolean }
+  /** It did not arrive whole: the state is neither the old nor the new one. */
+  | { readonly kind: "snapshotFailed" }
   /** The log has let go of everything up to the entry. */
   | { readonly kind: "released"; readonly index: number; readonly term: number }
   /** The snapshot of the state after `index` has reached the follower, or has not. */

@@ -99,6 +99,8 @@ export class Raft {
   #isFrozen = false;
   #needsSnapshot: boolean;
   #installing: SnapshotPoint | undefined;
+  /** An image that did not get in place; remembered until one does, since the state is of no use before. */
+  #interrupted: SnapshotPoint | undefined;
   readonly #recovery: number;
   readonly #votes = new Map<NodeId, boolean>();
 
@@ -143,9 +145,14 @@ export class Raft {
     this.#order = new WriteOrder(options.lastIndex);
     this.#timeoutTicks = options.limits.electionTicks;
     if (hardState.installing === undefined) return;
-    this.#installing = options.isSnapshotInstalled ? hardState.installing : undefined;
-    this.#isHardStateDirty = true;
-    if (options.isSnapshotInstalled) this.#finishSnapshot(undefined);
+    this.#installing = hardState.installing;
+    if (options.isSnapshotInstalled) {
+      this.#finishSnapshot(undefined);
+      return;
+    }
+    this.#interrupted = this.#installing;
+    this.#installing = undefined;
+    this.#needsSnapshot = true;
   }
 
   // --- what the host may know
@@ -236,9 +243,9 @@ export class Raft {
         this.#finishSnapshot(event.leaderTerm);
         return;
       case "snapshotFailed":
+        this.#interrupted = this.#installing;
         this.#installing = undefined;
-        this.#isHardStateDirty = true;
-        this.#needsSnapshot = event.needsSnapshot;
+        this.#needsSnapshot = true;
         return;
       case "released":
         this.#mark = { index: event.index, term: event.term };
@@ -305,7 +312,7 @@ export class Raft {
       members: this.#members,
       previousMembers: this.#previousMembers,
       isRecovering: this.#isRecovering ? true : undefined,
-      installing: this.#installing,
+      installing: this.#installing ?? this.#interrupted,
     };
     return { kind: "hardState", shard: this.shard, state };
   }
@@ -716,6 +723,7 @@ export class Raft {
     const { index, term, members } = point;
     const isSameHistory = this.#termOf(index) === term;
     this.#installing = undefined;
+    this.#interrupted = undefined;
     this.#needsSnapshot = false;
     this.#isHardStateDirty = true;
     this.#mark = { index, term };
@@ -928,11 +936,11 @@ export class Raft {
     if (recovery === progress.recovery?.id) return progress;
     if (recovery === undefined) {
       if (!progress.recovery?.isOver) return undefined;
-      progress.recovery = undefined;
+      progress.endRecovery();
       this.#advanceCommit();
       return progress;
     }
-    if (progress.wasInRecovery(recovery)) return undefined;
+    if (progress.wasInRecovery(recovery)) return progress.resumeRecovery(recovery) ? progress : undefined;
     const barrierIndex = this.#append(entryKind.empty, []);
     progress.restart(barrierIndex, { id: recovery, barrierIndex, isOver: false });
     return progress;

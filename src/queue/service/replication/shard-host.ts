@@ -284,10 +284,15 @@ export class ShardHost {
     this.#noteLeadership();
   }
 
+  /** The state machine is not being replaced, and was not left half replaced. */
+  get #isStateWhole(): boolean {
+    return !this.raft.isInstalling && !this.raft.needsSnapshot;
+  }
+
   #apply(): void {
     const { raft } = this;
     let budget = this.#limits.applyBytesPerTurn;
-    if (raft.isInstalling || raft.needsSnapshot) return;
+    if (!this.#isStateWhole) return;
     while (this.#appliedIndex < raft.commitIndex && this.#failure === undefined) {
       if (budget <= 0) {
         this.#options.wakeLater();
@@ -322,7 +327,7 @@ export class ShardHost {
     const payload = joined(entry.payload);
     let result: unknown;
     if (entry.kind === entryKind.command) result = this.stateMachine.apply({ shard, index, term, payload });
-    else this.stateMachine.noteSkipped?.(index);
+    else this.stateMachine.noteSkipped?.(index, term);
     this.#appliedIndex = index;
     this.#pending.settleApplied(index, term, result);
     return payload.length + entryOverheadBytes;
@@ -364,13 +369,13 @@ export class ShardHost {
 
   /** Brings the state into the shard's own files and lets the log forget what is in them. */
   async checkpoint(mayKeepTrailing: boolean): Promise<void> {
-    if (this.#isCheckpointing || this.raft.isInstalling || this.#failure !== undefined) return;
+    if (this.#isCheckpointing || !this.#isStateWhole || this.#failure !== undefined) return;
     this.#isCheckpointing = true;
     try {
       const appliedIndex = this.#appliedIndex;
       const index = await this.stateMachine.checkpoint();
       this.#checkpointIndex = appliedIndex;
-      const isOutdated = this.raft.isInstalling || this.#failure !== undefined;
+      const isOutdated = !this.#isStateWhole || this.#failure !== undefined;
       if (!isOutdated) this.#release(mayKeepTrailing ? Math.min(index, this.#trailingIndex(index)) : index);
     } catch (error) {
       // NOTE: without room the log stays as it is, and the next round tries again; any other error is final.
@@ -474,6 +479,7 @@ export class ShardHost {
     try {
       await this.#whenAnnounced();
       await this.stateMachine.installSnapshot(index, indexTerm, receiver);
+      await this.stateMachine.checkpoint();
       if (this.#failure !== undefined) return;
       this.#receiver = undefined;
       this.#appliedIndex = index;
@@ -484,8 +490,7 @@ export class ShardHost {
       this.#receiver = undefined;
       if (this.#failure !== undefined) return;
       this.#options.logger.warn({ shard: this.shard, err: error }, "snapshot could not be taken over");
-      this.#appliedIndex = this.stateMachine.lastAppliedIndex();
-      this.step({ kind: "snapshotFailed", needsSnapshot: this.#appliedIndex < this.raft.markIndex });
+      this.step({ kind: "snapshotFailed" });
       this.#answer(first, "refused");
     }
   }
