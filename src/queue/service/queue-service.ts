@@ -1,6 +1,6 @@
 import type { DomainError } from "../../platform/errors/domain-error.ts";
 import type { BatchView, Priority, RecordBatch } from "../model/record-batch.ts";
-import type { CleanupPolicy, Durability, PriorityWeights, TopicSettings } from "../model/topics/topic.ts";
+import type { PriorityWeights, TopicSettings } from "../model/topics/topic.ts";
 import type { Acks } from "./ports.ts";
 
 /**
@@ -42,7 +42,7 @@ export interface Page<T> {
 
 // ── Topics ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type { CleanupPolicy, Durability, PriorityWeights, TopicSettings };
+export type { PriorityWeights, TopicSettings };
 
 export interface CreateTopicRequest {
   readonly name: string;
