@@ -45,6 +45,7 @@ t.test("compact() keeps the newest record of every key, offsets and records with
   t.strictSame(await log.compact(keepLong), { recordsRemoved: 0, bytesFreed: 0 }, "the active segment stays as it is");
   roll(log);
   log.append(keyed("c", "c2 in the active segment"));
+  t.equal(log.findBatch(0)?.baseOffset, 0);
   const result = await log.compact(keepLong);
   t.equal(result.recordsRemoved, 2);
   t.ok(result.bytesFreed > 0);

@@ -287,6 +287,15 @@ t.test("resetTo() and appendPlaced() rebuild a log elsewhere, gaps and all", asy
   for (let i = 0; i < 50; i += 1) source.append(one(`${i}`));
   const copy = storage.partitions.ensure({ ...partitionId, partition: 1 });
   copy.append(one("old"));
+  t.equal(copy.findBatch(0)?.baseOffset, 0);
+  copy.resetTo(0);
+  t.equal(copy.findBatch(0), undefined);
+  copy.append(one("other"));
+  t.strictSame(
+    recordsOf([copy.findBatch(0) as BatchView]),
+    [{ offset: 0, value: "other" }],
+    "not what was there before",
+  );
   copy.resetTo(10);
   for (const offset of [10, 11, 20, 49]) {
     const batch = source.findBatch(offset);

@@ -131,8 +131,12 @@ export class FilePartitionLog implements PartitionLog {
 
   findBatch(offset: number): BatchView | undefined {
     if (offset < this.#logStartOffset || offset >= this.#logEndOffset) return undefined;
-    const [batch] = this.read({ offset, maxBytes: 1, maxRecords: 1 });
-    return batch !== undefined && batch.baseOffset <= offset ? batch : undefined;
+    const { recentReads } = this.#owner.context;
+    const known = searchBatch(recentReads.get(this), offset);
+    if (known !== undefined) return known;
+    const batches = this.read({ offset, maxBytes: pointReadBytes });
+    recentReads.put(this, batches);
+    return searchBatch(batches, offset);
   }
 
   nextOffset(priority: Priority, fromOffset: number): number | undefined {
@@ -277,6 +281,7 @@ export class FilePartitionLog implements PartitionLog {
   #replaceSegments(next: Segment[]): void {
     for (const segment of this.#segments) if (!next.includes(segment)) this.#owner.discard(segment);
     this.#segments = next;
+    this.#owner.context.recentReads.delete(this);
     this.#recount();
     this.#damage = this.#damage.filter((damage) => damage.toOffset > this.#logStartOffset);
     this.#owner.noteChange(this);
@@ -362,4 +367,17 @@ export class FilePartitionLog implements PartitionLog {
     }
     return undefined;
   }
+}
+
+/** Batches come in the order of their offsets. */
+function searchBatch(batches: readonly BatchView[], offset: number): BatchView | undefined {
+  let low = 0;
+  let high = batches.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((batches[middle]?.lastOffset ?? 0) < offset) low = middle + 1;
+    else high = middle;
+  }
+  const batch = batches[low];
+  return batch !== undefined && batch.baseOffset <= offset ? batch : undefined;
 }

@@ -1,4 +1,5 @@
 import { type Disk, type DiskFile, isOutOfRoom } from "../../../platform/files/disk.ts";
+import type { BatchView } from "../../model/record-batch.ts";
 import { FileCache } from "./file-cache.ts";
 import type { GranuleIndex } from "./granule-index.ts";
 
@@ -9,6 +10,7 @@ export class StorageContext {
   readonly folder: string;
   readonly files: FileCache;
   readonly indexes: IndexCache;
+  readonly recentReads = new RecentReads();
   /** Files written to since the last checkpoint. */
   readonly dirtyFiles = new Set<string>();
   /** Folders that got files since the last checkpoint. */
@@ -119,3 +121,32 @@ class IndexCache {
     this.#indexes.delete(path);
   }
 }
+
+/**
+ * What the last point reads of a few partitions brought in besides what was asked for: delivery asks for one batch after
+ * the other. The least recently used is dropped first.
+ */
+class RecentReads {
+  readonly #batches = new Map<object, readonly BatchView[]>();
+
+  get(log: object): readonly BatchView[] {
+    return this.#batches.get(log) ?? [];
+  }
+
+  put(log: object, batches: readonly BatchView[]): void {
+    this.#batches.delete(log);
+    let size = 0;
+    for (const batch of batches) size += batch.sizeBytes;
+    if (size > recentReadBytesMax) return;
+    this.#batches.set(log, batches);
+    const [oldest] = this.#batches.keys();
+    if (this.#batches.size > recentReadsMax && oldest !== undefined) this.#batches.delete(oldest);
+  }
+
+  delete(log: object): void {
+    this.#batches.delete(log);
+  }
+}
+
+const recentReadsMax = 64;
+const recentReadBytesMax = 64 * 1024;
