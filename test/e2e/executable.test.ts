@@ -24,7 +24,7 @@ t.test("the executable ignores NODE_OPTIONS and answers to the name it is called
   t.equal(errorOutput, "");
   const folder = mkdtempSync(join(tmpdir(), "slipway-link-"));
   t.teardown(() => rmSync(folder, { recursive: true }));
-  for (const name of ["bsctl", "bsd", "bs-hook", "fleetscope", "catalog"]) {
+  for (const name of ["bsctl", "bsd", "fleetscope", "catalog"]) {
     const link = join(folder, name);
     symlinkSync(executablePath, link);
     const result = spawnSync(link, ["--help"], { encoding: "utf8" });
