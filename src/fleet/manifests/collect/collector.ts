@@ -6,5 +6,3 @@ export interface Collector {
   add(object: ManifestObject, ref: ObjectRef): void;
   contribute(): Partial<Inventory>;
 }
-
-export type CollectedRef = ObjectRef & { readonly namespace: string };
