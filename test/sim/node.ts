@@ -177,7 +177,9 @@ export class SimNode {
   get isWhole(): boolean {
     const host = this.#life?.host;
     if (host === undefined || host.failure !== undefined) return false;
-    return host.statuses.every((status) => !status.isRecovering && status.failure === undefined);
+    return host.statuses.every(
+      (status) => !status.isRecovering && !status.needsSnapshot && status.failure === undefined,
+    );
   }
 
   #endLife(): void {

@@ -53,6 +53,8 @@ export interface ShardStatus {
   readonly appliedIndex: number;
   readonly isServing: boolean;
   readonly isRecovering: boolean;
+  /** The state here is lost or half replaced; an image from another node is on its way or asked for. */
+  readonly needsSnapshot: boolean;
   readonly pendingProposals: number;
   readonly damage: string | undefined;
   readonly failure: string | undefined;
@@ -132,6 +134,7 @@ export class ShardHost {
       appliedIndex: this.#appliedIndex,
       isServing: this.isServing,
       isRecovering: raft.isRecovering,
+      needsSnapshot: !this.#isStateWhole,
       pendingProposals: this.#pending.count,
       damage: this.#damage,
       failure: this.#failure?.message,
