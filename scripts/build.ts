@@ -1,8 +1,8 @@
 // npm run build [-- --arch arm64]: dist/slipway, offline, from what npm installed. Bundle with esbuild, cut the debug
-// information off the base Node, pack with pkg's single-executable packer. The workers and every file under src that is
-// no code travel inside as assets.
+// information off the base Node, pack with pkg's single-executable packer. Every file under src that is no code
+// travels inside as an asset.
 import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { basename, extname, resolve } from "node:path";
+import { extname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { inputHash } from "./build/input-hash.ts";
@@ -28,12 +28,9 @@ if (!values.force && existsSync(output) && existsSync(stampPath) && readFileSync
 
 async function makeExecutable(): Promise<void> {
   const startMs = performance.now();
-  mkdirSync("dist/workers", { recursive: true });
+  mkdirSync("dist", { recursive: true });
   rmSync(stampPath, { force: true });
   await bundle("src/main.ts", "dist/main.cjs");
-  for (const worker of globSync("src/workers/*.ts")) {
-    await bundle(worker, `dist/workers/${basename(worker, ".ts")}.cjs`);
-  }
   const basePath = resolve(`dist/node-base-${arch}`);
   writeFileSync(basePath, withoutDebugInformation(readFileSync(findBaseNode())));
   chmodSync(basePath, 0o755);
@@ -87,6 +84,5 @@ function collectAssets(): Readonly<Record<string, string>> {
     if (statSync(path).isFile() && !isCode(path)) assets[path.slice("src/".length)] = resolve(path);
   }
   for (const path of globSync("src/**/*.asset.json")) assets[path.slice("src/".length)] = resolve(path);
-  for (const path of globSync("dist/workers/*.cjs")) assets[path.slice("dist/".length)] = resolve(path);
   return assets;
 }

@@ -61,7 +61,7 @@ module.exports = {
       comment: "Drivers implement ports; edges call services",
       severity: "error",
       from: { path: "^src/[^/]+/drivers/" },
-      to: { path: ["^src/[^/]+/(http|grpc|cli)/"] },
+      to: { path: ["^src/[^/]+/(http|grpc|cli)/"], pathNot: ["^src/platform/"] },
     },
     {
       name: "edges-call-services",

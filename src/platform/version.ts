@@ -2,5 +2,3 @@ import packageJson from "../../package.json" with { type: "json" };
 
 /** The version of this executable, without a leading `v`. */
 export const version: string = packageJson.version;
-/** `v`-prefixed, as releases are named. */
-export const releaseName = `v${packageJson.version}`;

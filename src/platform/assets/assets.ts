@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as sea from "node:sea";
 
@@ -14,9 +14,4 @@ export const isPacked: boolean = sea.isSea();
 export function readAsset(name: string): Buffer {
   if (isPacked) return Buffer.from(sea.getRawAsset(name) as ArrayBuffer);
   return readFileSync(join(import.meta.dirname, "..", "..", name));
-}
-
-export function hasAsset(name: string): boolean {
-  if (isPacked) return sea.getAssetKeys().includes(name);
-  return existsSync(join(import.meta.dirname, "..", "..", name));
 }
