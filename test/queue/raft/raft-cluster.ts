@@ -215,7 +215,11 @@ export class RaftCluster {
         return;
       }
       case "wipe":
-        this.#start(first, { hardState: { term: 0, votedFor: undefined, isRecovering: true }, log: new MemoryLog() }, []);
+        this.#start(
+          first,
+          { hardState: { term: 0, votedFor: undefined, isRecovering: true }, log: new MemoryLog() },
+          [],
+        );
         return;
       case "release":
         this.#release(first, Number(second));
