@@ -18,7 +18,7 @@ import { forkParent } from "./fork-parent.ts";
 import { runOperation } from "./operation.ts";
 import type { InsertOutcome, NewBranch } from "./ports.ts";
 import { listProvisionSteps, type Provisioned } from "./provision.ts";
-import { runSaga } from "./saga.ts";
+import { runSaga, type Step } from "./saga.ts";
 
 /** Creates a branch from a source or from another branch; returns once it is ready. */
 export async function createBranch(
@@ -183,8 +183,9 @@ async function provisionRow(context: EngineContext, row: NewBranch, run: Provisi
     rotates: context.settings.rotatesCredentials,
     opensGate: true,
   };
-  const commit = {
+  const commit: Step = {
     name: "commit",
+    isCommit: true,
     run: async () => {
       const isMoved = await context.registry.branches.transition({
         branchId: row.id,

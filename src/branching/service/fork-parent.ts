@@ -9,14 +9,15 @@
  *   on top. The old writable layer is never mounted for writing again, or two branches would change one filesystem.
  */
 import { assert } from "../../platform/errors/assert.ts";
+import { isDomainError } from "../../platform/errors/domain-error.ts";
 import { branchingError } from "../errors.ts";
 import type { Branch, Layer } from "../model/records.ts";
 import { instanceName, volumeName } from "../model/resource-names.ts";
 import { describeFailure, wrongState } from "./branch-errors.ts";
-import { type BranchBase, loadBase } from "./branch-instance.ts";
+import { type BranchBase, buildBranchInstance, loadBase } from "./branch-instance.ts";
 import { type Caller, type EngineContext, newId, randomSuffix } from "./engine-context.ts";
 import type { ExecSession } from "./ports.ts";
-import { type Provisioned, startInstance, untilAnswering } from "./provision.ts";
+import { type Provisioned, type StartInput, startInstance, untilAnswering } from "./provision.ts";
 import { runSql } from "./run-sql.ts";
 import { runSaga, type Step } from "./saga.ts";
 
@@ -200,6 +201,9 @@ async function freezeParent(context: EngineContext, input: ForkInput, base: Bran
   const newVolume = volumeName(context.registry.instanceId, "branch", parent.name, randomSuffix(context));
   const oldInstance = parent.instanceId;
   const fresh: Provisioned = { instanceId: undefined, port: parent.port, sealedPassword: undefined };
+  const parentPort = parent.port;
+  const stacked = { generation: base.generation, chain: [...base.chain, layer] };
+  const start = { branchName: parent.name, base: stacked, volume: newVolume, isReleased: true };
   const reason = `freeze for branch ${input.child.name}`;
   const steps: readonly Step[] = [
     {
@@ -208,31 +212,33 @@ async function freezeParent(context: EngineContext, input: ForkInput, base: Bran
       undo: () => restoreParent(context, parent, base, caller),
     },
     {
-      name: "stop",
-      run: async () => {
-        await context.runtime.stopInstance(oldInstance, stopGraceMs);
-        await context.runtime.removeInstance(oldInstance);
-      },
-    },
-    {
       name: "volume",
       run: () => context.runtime.createVolume(newVolume, { kind: "branch", name: parent.name }),
       undo: () => context.runtime.removeVolume(newVolume),
     },
     {
-      name: "restart",
-      run: async (signal) => {
-        const stacked = { generation: base.generation, chain: [...base.chain, layer] };
-        const start = { branchName: parent.name, base: stacked, volume: newVolume, isReleased: true };
-        await startInstance(context, start, fresh, signal);
-        await untilAnswering(context, fresh, "admission", signal);
+      // Made before the old one stops: the parent is away for a stop and a start, no longer.
+      name: "instance",
+      run: async () => {
+        fresh.instanceId = await context.runtime.createInstance(
+          buildBranchInstance(context, { ...start, port: parentPort }),
+        );
       },
       undo: async () => {
         if (fresh.instanceId !== undefined) await context.runtime.removeInstance(fresh.instanceId);
       },
     },
+    { name: "stop", run: () => context.runtime.stopInstance(oldInstance, stopGraceMs) },
+    {
+      name: "restart",
+      run: async (signal) => {
+        await startFrozen(context, start, fresh, signal);
+        await untilAnswering(context, fresh, "admission", signal);
+      },
+    },
     {
       name: "commit",
+      isCommit: true,
       run: async () => {
         const isMoved = await context.registry.branches.transition({
           branchId: parent.id,
@@ -254,6 +260,7 @@ async function freezeParent(context: EngineContext, input: ForkInput, base: Bran
           throw branchingError("wrong_state", `Cannot freeze branch "${parent.name}": it changed meanwhile`);
       },
     },
+    { name: "remove", run: () => removeStopped(context, oldInstance) },
   ];
   const beat = context.timers.every(
     Math.min(context.settings.stuckTimeoutMs / 4, 30_000),
@@ -266,6 +273,33 @@ async function freezeParent(context: EngineContext, input: ForkInput, base: Bran
     beat.cancel();
   }
   return layer;
+}
+
+/** The port was free a moment ago; should somebody have taken it, the parent moves. */
+async function startFrozen(
+  context: EngineContext,
+  start: StartInput,
+  fresh: Provisioned,
+  signal: AbortSignal,
+): Promise<void> {
+  assert(fresh.instanceId, "the container was made before");
+  try {
+    await context.runtime.startInstance(fresh.instanceId);
+  } catch (error) {
+    if (!isDomainError(error) || error.code !== "port_taken") throw error;
+    await context.runtime.removeInstance(fresh.instanceId);
+    fresh.port = undefined;
+    await startInstance(context, start, fresh, signal);
+  }
+}
+
+/** After the commit nothing may fail the fork any more: what stays is an orphan for gc. */
+async function removeStopped(context: EngineContext, instanceId: string): Promise<void> {
+  try {
+    await context.runtime.removeInstance(instanceId);
+  } catch (error) {
+    context.logger.warn({ err: error, instanceId }, "the old container of a frozen parent is left to gc");
+  }
 }
 
 interface FreezeClaim {
@@ -298,11 +332,12 @@ async function restoreParent(context: EngineContext, parent: Branch, base: Branc
   const found = await context.runtime.findInstance(parent.instanceId).catch(() => undefined);
   const result: Provisioned = { instanceId: undefined, port: parent.port, sealedPassword: undefined };
   try {
-    if (found?.status === "running") result.instanceId = parent.instanceId;
-    else {
-      await context.runtime.removeInstance(parent.instanceId);
+    if (found === undefined) {
       const start = { branchName: parent.name, base, volume: parent.volume, isReleased: true };
       await startInstance(context, start, result, never);
+    } else {
+      if (found.status !== "running") await context.runtime.startInstance(found.id);
+      result.instanceId = found.id;
     }
     await untilAnswering(context, result, "admission", never);
     await branches.transition({

@@ -7,7 +7,7 @@ import { sourceNotFound, sourceNotReady } from "./branch-errors.ts";
 import { type Caller, type EngineContext, newId, randomSuffix } from "./engine-context.ts";
 import { runOperation } from "./operation.ts";
 import { chooseLayout, probeLayout } from "./probe-layout.ts";
-import { runSaga } from "./saga.ts";
+import { runSaga, type Step } from "./saga.ts";
 import type { SeedProgress } from "./seed-helper.ts";
 import { emptyFacts, listSeedSteps } from "./seed-source.ts";
 import { removeUnusedGenerations } from "./unused-data.ts";
@@ -115,8 +115,9 @@ async function seedGeneration(context: EngineContext, source: Source, run: SeedR
       password: run.password,
       onProgress: run.report,
     };
-    const activate = {
+    const activate: Step = {
       name: "commit",
+      isCommit: true,
       run: async () => {
         const isDone = await sources.activateGeneration({ ...generation, ...facts }, context.clock.nowMs());
         if (!isDone)

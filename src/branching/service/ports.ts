@@ -116,8 +116,11 @@ export interface Runtime {
   readLog(id: string, bytesMax: number): Promise<string>;
   exec(id: string, spec: ExecSpec, signal: AbortSignal): Promise<ExecResult>;
   openSession(id: string, argv: readonly string[], signal: AbortSignal): Promise<ExecSession>;
-  /** Never adopts: a volume of that name that is already there is a `volume_exists` error. */
-  createVolume(name: string, labels: ResourceLabels): Promise<void>;
+  /**
+   * Never adopts: a volume of that name that is already there is a `volume_exists` error. With `isOnDemand` the runtime
+   * may leave the making to the start of the container that mounts it for writing, where that saves time.
+   */
+  createVolume(name: string, labels: ResourceLabels, isOnDemand?: boolean): Promise<void>;
   removeVolume(name: string): Promise<void>;
   hasVolume(name: string): Promise<boolean>;
   listVolumes(): Promise<readonly ObservedVolume[]>;

@@ -50,7 +50,7 @@ export function listProvisionSteps(
   const steps: Step[] = [
     {
       name: "volume",
-      run: () => context.runtime.createVolume(input.volume, { kind: "branch", name: input.branchName }),
+      run: () => context.runtime.createVolume(input.volume, { kind: "branch", name: input.branchName }, true),
       undo: () => context.runtime.removeVolume(input.volume),
     },
     {

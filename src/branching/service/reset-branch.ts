@@ -82,10 +82,21 @@ async function rebuild(
     rotates: context.settings.rotatesCredentials,
     opensGate: true,
   };
-  const stopOld: Step = { name: "stop", run: () => stopOldInstance(context, branch) };
+  // The old container goes while the new one comes: nobody may use either, and they share nothing.
+  let stopping = Promise.resolve();
+  const stopOld: Step = {
+    name: "stop",
+    run: async () => {
+      stopping = stopOldInstance(context, branch);
+      stopping.catch(() => {});
+    },
+    undo: () => stopping,
+  };
   const commit: Step = {
     name: "commit",
+    isCommit: true,
     run: async () => {
+      await stopping;
       const isMoved = await context.registry.branches.transition({
         branchId: branch.id,
         from: "resetting",

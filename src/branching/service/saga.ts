@@ -9,6 +9,8 @@ export interface Step {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
   undo?(): Promise<void>;
+  /** What is done when this step has run is never undone, whatever comes after it. */
+  readonly isCommit?: true;
 }
 
 export interface SagaHooks {
@@ -32,6 +34,7 @@ export async function runSaga(steps: readonly Step[], options: SagaOptions): Pro
       options.hooks.onStep?.(`${options.operation}.${step.name}.before`);
       begun.push(step);
       await step.run(options.signal);
+      if (step.isCommit) begun.length = 0;
       options.hooks.onStep?.(`${options.operation}.${step.name}`);
     }
   } catch (error) {

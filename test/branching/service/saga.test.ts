@@ -52,6 +52,15 @@ t.test("an undo that fails is reported and does not stop the others", async (t) 
   t.strictSame(events.slice(-2), ["undo two", "undo one"]);
 });
 
+t.test("nothing is undone behind a commit", async (t) => {
+  const { steps, events } = record(3);
+  const committing = steps.map((step, index) => (index === 1 ? { ...step, isCommit: true as const } : step));
+  await t.rejects(runSaga(committing, { operation: "op", signal, logger: silentLogger, hooks: {} }), {
+    message: "four failed",
+  });
+  t.strictSame(events.slice(-2), ["undo four", "undo three"], "only what came after it");
+});
+
 t.test("an abort between steps stops and undoes", async (t) => {
   const controller = new AbortController();
   const { steps, events } = record(undefined);

@@ -7,7 +7,8 @@ const existsWord = "exists";
 /** Folders under a root on the container host. Removal renames first, so that it is done at once, and deletes behind. */
 export function createDirectoryVolumes(tools: KeeperTools, hostRoot: string): VolumeBackend {
   return {
-    create: async (name) => {
+    create: async (name, _labels, isOnDemand) => {
+      if (isOnDemand) return;
       const script = `if [ -e ${keeperRoot}/"$1" ]; then echo ${existsWord}; else mkdir -m 0700 ${keeperRoot}/"$1"; fi`;
       const said = await runInKeeper(tools, script, [name]);
       if (said.trim() === existsWord) {
@@ -38,11 +39,18 @@ export function createDirectoryVolumes(tools: KeeperTools, hostRoot: string): Vo
         return [{ name, labels, createdAtMs: seconds * 1000 }];
       });
     },
-    toMount: (name, target, isReadOnly) => ({
-      Type: "bind",
-      Source: `${hostRoot}/${name}`,
-      Target: target,
-      ReadOnly: isReadOnly,
+    // What is read must be there, or the start fails. The folder that is written is made by the engine when it starts the
+    // container (that is what a bind does and a mount does not): the keeper need not be asked in the path of a create.
+    toMounts: (mounts) => ({
+      Mounts: mounts
+        .filter((mount) => mount.isReadOnly)
+        .map((mount) => ({
+          Type: "bind",
+          Source: `${hostRoot}/${mount.volume}`,
+          Target: mount.target,
+          ReadOnly: true,
+        })),
+      Binds: mounts.filter((mount) => !mount.isReadOnly).map((mount) => `${hostRoot}/${mount.volume}:${mount.target}`),
     }),
   };
 }

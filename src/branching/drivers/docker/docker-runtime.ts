@@ -103,7 +103,7 @@ class DockerRuntime implements Runtime {
         ...(spec.publishedPort === undefined ? {} : { ExposedPorts: { [postgresPort]: {} } }),
         HostConfig: {
           NetworkMode: networkMode,
-          Mounts: spec.mounts.map((mount) => volumes.toMount(mount.volume, mount.target, mount.isReadOnly)),
+          ...volumes.toMounts(spec.mounts),
           Tmpfs: tmpfs,
           Memory: spec.memoryBytes,
           ShmSize: spec.sharedMemoryBytes,
@@ -201,8 +201,8 @@ class DockerRuntime implements Runtime {
     return openExecSession(this.#docker.getContainer(id), argv, signal);
   }
 
-  async createVolume(name: string, labels: ResourceLabels): Promise<void> {
-    await (await this.#openVolumes()).create(name, labels);
+  async createVolume(name: string, labels: ResourceLabels, isOnDemand = false): Promise<void> {
+    await (await this.#openVolumes()).create(name, labels, isOnDemand);
   }
 
   async removeVolume(name: string): Promise<void> {

@@ -45,6 +45,13 @@ export function createNamedVolumes(
         createdAtMs: Date.parse((volume as { CreatedAt?: string }).CreatedAt ?? "") || 0,
       }));
     },
-    toMount: (name, target, isReadOnly) => ({ Type: "volume", Source: name, Target: target, ReadOnly: isReadOnly }),
+    toMounts: (mounts) => ({
+      Mounts: mounts.map((mount) => ({
+        Type: "volume",
+        Source: mount.volume,
+        Target: mount.target,
+        ReadOnly: mount.isReadOnly,
+      })),
+    }),
   };
 }

@@ -4,15 +4,14 @@
  * may be on another machine than we are. Both refuse to take over what is already there.
  */
 import type Docker from "dockerode";
-import type { ObservedVolume, ResourceKind, ResourceLabels } from "../../service/ports.ts";
+import type { Mount, ObservedVolume, ResourceKind, ResourceLabels } from "../../service/ports.ts";
 
 export interface VolumeBackend {
-  create(name: string, labels: ResourceLabels): Promise<void>;
+  create(name: string, labels: ResourceLabels, isOnDemand: boolean): Promise<void>;
   remove(name: string): Promise<void>;
   has(name: string): Promise<boolean>;
   list(): Promise<readonly ObservedVolume[]>;
-  /** How a container mounts it; a folder that is missing must fail the start, not appear empty. */
-  toMount(name: string, target: string, isReadOnly: boolean): Docker.MountSettings;
+  toMounts(mounts: readonly Mount[]): Pick<Docker.HostConfig, "Mounts" | "Binds">;
 }
 
 export const labelPrefix = "branchsvc";
