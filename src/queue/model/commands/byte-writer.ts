@@ -1,6 +1,9 @@
 import { assert } from "../../../platform/errors/assert.ts";
 import { varintSize, writeVarint } from "../varint.ts";
 
+/** Below this, copying costs less than keeping a buffer of its own alive. */
+const inlineSizeMax = 2_048;
+
 /** Writes small fields into a growing buffer and takes large byte strings as parts of their own, uncopied. */
 export class ByteWriter {
   #bytes: Buffer = Buffer.allocUnsafe(256);
@@ -29,11 +32,19 @@ export class ByteWriter {
     this.#at += size;
   }
 
-  /** A size, then the parts as they are. */
+  /** A size, then the parts; large ones as they are. */
   parts(parts: readonly Uint8Array[]): void {
     let size = 0;
     for (const part of parts) size += part.length;
     this.varint(size);
+    if (size <= inlineSizeMax) {
+      this.#reserve(size);
+      for (const part of parts) {
+        this.#bytes.set(part, this.#at);
+        this.#at += part.length;
+      }
+      return;
+    }
     this.#cut();
     this.#parts.push(...parts);
   }
