@@ -115,7 +115,10 @@ class FileWriteAheadLog implements WriteAheadLog {
         this.#writeNext();
         this.#finishClosing();
       },
-      onFailure: (error) => this.#freeze(error),
+      onFailure: (error) => {
+        this.#freeze(error);
+        this.#finishClosing();
+      },
     });
     this.#reader = new EntryReader(this.#files);
     this.#encoder = new GroupEncoder(this.#limits.groupBytes + 256 * 1024);
@@ -335,6 +338,8 @@ class FileWriteAheadLog implements WriteAheadLog {
       const error = new Error("write-ahead log was closed while the disk was full");
       for (const append of this.#queue.splice(0)) append.onDurable?.(error);
     }
+    // The file being made ready is open, too.
+    if (this.#files.isPreparing) return;
     this.#isClosed = true;
     this.#files.close();
     this.#closing.resolve();
