@@ -91,6 +91,7 @@ async function runScan(ports: ScanPorts, args: ParsedArguments, context: Command
   const result = scan({
     inventory: input.inventory,
     baseline: input.baseline,
+    cluster: input.cluster,
     knowledgeBase,
     targets,
     date,
@@ -122,26 +123,37 @@ interface ReadResult {
   readonly name: string;
   readonly inventory: Inventory;
   readonly baseline: Inventory | undefined;
+  /** The cluster that the manifests go to. */
+  readonly cluster?: Inventory;
   readonly warnings: readonly string[];
 }
 
-function readInput(ports: ScanPorts, args: ParsedArguments, reading: ReadContext): Promise<ReadResult> {
-  return args.strings("files").length === 0 ? readCluster(ports, args, reading) : readFiles(ports, args, reading);
+/** Manifests, a cluster, or manifests on their way to a cluster that is named on purpose. */
+async function readInput(ports: ScanPorts, args: ParsedArguments, reading: ReadContext): Promise<ReadResult> {
+  if (args.strings("files").length === 0) return readCluster(ports, args, reading);
+  const files = await readFiles(ports, args, reading);
+  if (args.string("context") === undefined && args.string("kubeconfig") === undefined) return files;
+  const { name, inventory } = await collect(ports, args, reading);
+  return { ...files, name: `${files.name} in ${name}`, cluster: inventory };
 }
 
-async function readCluster(
+async function readCluster(ports: ScanPorts, args: ParsedArguments, reading: ReadContext): Promise<ReadResult> {
+  for (const name of ["diff", "include", "exclude"]) {
+    if (args.strings(name).length === 0) continue;
+    throw new UsageError(`--${name} needs --files: it says which manifests are read`, "slipway fleetscope scan");
+  }
+  return { ...(await collect(ports, args, reading)), baseline: undefined, warnings: [] };
+}
+
+async function collect(
   ports: ScanPorts,
   args: ParsedArguments,
   { context, knowledgeBase }: ReadContext,
-): Promise<ReadResult> {
-  for (const name of ["diff", "include", "exclude"]) {
-    if (args.strings(name).length > 0)
-      throw new UsageError(`--${name} needs --files: it says which manifests are read`, "slipway fleetscope scan");
-  }
+): Promise<CollectedCluster> {
   const progress = createProgress(context.terminal, { label: "Reading the cluster" });
   let steps = 0;
   try {
-    const { name, inventory } = await ports.collectCluster({
+    return await ports.collectCluster({
       kubeconfig: args.string("kubeconfig"),
       context: args.string("context"),
       knowledgeBase,
@@ -150,7 +162,6 @@ async function readCluster(
       onProgress: (note) => progress.update(++steps, undefined, note),
       command: context,
     });
-    return { name, inventory, baseline: undefined, warnings: [] };
   } finally {
     progress.stop();
   }
@@ -186,7 +197,7 @@ async function readFiles(
     const baseline =
       base === undefined
         ? undefined
-        : (await readManifests({ ...builder, source: ports.openBaseline({ ...open, base }) })).inventory;
+        : await readManifests({ ...builder, source: ports.openBaseline({ ...open, base }), isLenient: true });
     const strangers =
       reading.strangerCount === 0
         ? []
@@ -194,8 +205,12 @@ async function readFiles(
     return {
       name: paths.map((path) => (path === "-" ? "standard input" : path)).join(", "),
       inventory: reading.inventory,
-      baseline,
-      warnings: [...reading.warnings, ...strangers],
+      baseline: baseline?.inventory,
+      warnings: [
+        ...reading.warnings,
+        ...strangers,
+        ...(baseline?.warnings ?? []).filter((text) => text.startsWith("left out")),
+      ],
     };
   } finally {
     progress.stop();

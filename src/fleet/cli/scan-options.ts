@@ -76,9 +76,14 @@ export const scanOptions: Readonly<Record<string, OptionSpec>> = {
   kubeconfig: {
     kind: "string",
     valueName: "FILE",
-    description: "Kubeconfig of the live cluster (default: $KUBECONFIG or ~/.kube/config)",
+    description:
+      "Kubeconfig of the live cluster (default: $KUBECONFIG or ~/.kube/config); with --files, the cluster that they go to",
   },
-  context: { kind: "string", valueName: "NAME", description: "Context of the kubeconfig" },
+  context: {
+    kind: "string",
+    valueName: "NAME",
+    description: "Context of the kubeconfig; with --files, the cluster that they go to",
+  },
 };
 
 export const scanExamples: readonly CommandExample[] = [

@@ -15,6 +15,8 @@ export interface ReadManifestsOptions extends InventoryBuilderOptions {
   readonly source: ManifestSource;
   readonly onProgress?: (done: number, total: number, file: string) => void;
   readonly signal?: AbortSignal;
+  /** Streams that cannot be read become warnings; for a baseline, which nobody can mend any more. */
+  readonly isLenient?: boolean;
 }
 
 export interface ManifestReading {
@@ -54,6 +56,10 @@ export async function readManifests(options: ReadManifestsOptions): Promise<Mani
       reader.finish();
     } catch (error) {
       if (!isDomainError(error)) throw error;
+      if (options.isLenient === true) {
+        warnings.note(`left out of the comparison: ${error.message}`);
+        continue;
+      }
       problems.push(error);
       if (problems.length >= maxReportedProblems) break;
     }
@@ -87,7 +93,11 @@ class WarningList {
       this.#strangers += 1;
       return;
     }
-    if (this.#texts.length < maxReaderWarnings) this.#texts.push(`${file}:${line}: ${text}`);
+    this.note(`${file}:${line}: ${text}`);
+  }
+
+  note(text: string): void {
+    if (this.#texts.length < maxReaderWarnings) this.#texts.push(text);
     else this.#omitted += 1;
   }
 

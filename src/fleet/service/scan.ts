@@ -11,6 +11,7 @@ import type { KnowledgeBase } from "../model/knowledge-base.ts";
 import { compareMinors, type KubernetesMinor, oldestTarget, parseKubernetesMinor } from "../model/kubernetes-minor.ts";
 import type { Report } from "../model/report.ts";
 import type { TeamMap } from "../model/team-map.ts";
+import { judgeChange } from "./gate.ts";
 import { decideGate, findNewFindings, type GateDecision, type GatePolicy } from "./judge.ts";
 
 export const maxScanTargets = 16;
@@ -19,6 +20,8 @@ export interface ScanInput {
   readonly inventory: Inventory;
   /** What the change is compared with; only what is new is reported then. */
   readonly baseline?: Inventory | undefined;
+  /** Where the manifests of `inventory` go to: they are judged in its context, and for what they bring in. */
+  readonly cluster?: Inventory | undefined;
   readonly knowledgeBase: KnowledgeBase;
   readonly targets: readonly KubernetesMinor[];
   readonly date: CalendarDate;
@@ -75,6 +78,8 @@ export function parseTargets(texts: readonly string[]): KubernetesMinor[] {
 }
 
 function reportFor(input: ScanInput, inventory: Inventory, target: KubernetesMinor): Report {
-  const { knowledgeBase, date, teamMap, ignoreRules, toolVersion } = input;
-  return evaluate({ inventory, knowledgeBase, target, date, teamMap, ignoreRules, toolVersion });
+  const { cluster, knowledgeBase, date, teamMap, ignoreRules, toolVersion, policy } = input;
+  const common = { knowledgeBase, target, date, teamMap, ignoreRules, toolVersion };
+  if (cluster === undefined) return evaluate({ ...common, inventory });
+  return judgeChange({ ...common, manifests: inventory, cluster: { inventory: cluster }, policy }).report;
 }

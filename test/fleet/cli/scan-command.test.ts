@@ -462,6 +462,58 @@ t.test("without --files the cluster of the kubeconfig is scanned", async (t) => 
   );
 });
 
+t.test("with --files and a context the manifests are judged for what they bring into that cluster", async (t) => {
+  const crd = {
+    metadata: { name: "things.example.com" },
+    spec: {
+      group: "example.com",
+      names: { kind: "Thing", plural: "things" },
+      versions: [
+        { name: "v1", served: true, storage: true },
+        { name: "v1beta1", served: false, storage: false },
+      ],
+    },
+  };
+  await using server = await startFakeKubernetes({
+    gitVersion: "v1.24.1",
+    resources: [
+      {
+        group: "",
+        version: "v1",
+        kind: "Node",
+        plural: "nodes",
+        items: [{ metadata: { name: "n" }, status: { nodeInfo: { kubeletVersion: "v1.10.0" } } }],
+      },
+      {
+        group: "apiextensions.k8s.io",
+        version: "v1",
+        kind: "CustomResourceDefinition",
+        plural: "customresourcedefinitions",
+        items: [crd],
+      },
+    ],
+  });
+  const cwd = folderOf(t, {
+    kubeconfig: server.kubeconfig,
+    "ok.yaml": clean,
+    "thing.yaml": "apiVersion: example.com/v1beta1\nkind: Thing\nmetadata: {name: t, namespace: shop}\n",
+  });
+  const args = [...base, "--kubeconfig", join(cwd, "kubeconfig"), "--context", "fake", "-o", "json"];
+  const harmless = await fleetscope([...args, "--files", "ok.yaml"], { cwd });
+  t.equal(harmless.exitCode, 0, "nodes that are too old were there before");
+  t.match(JSON.parse(harmless.output).findings, [{ source: "cluster" }]);
+  const thing = await fleetscope([...args, "--files", "thing.yaml"], { cwd });
+  t.equal(thing.exitCode, 2);
+  t.match(thing.errorOutput, /1 blocker\n/);
+});
+
+t.test("a baseline that cannot be read is left out and told, the change is not stopped by it", async (t) => {
+  const cwd = folderOf(t, { "k8s/a.yaml": clean, "base/a.yaml": clean, "base/broken.yaml": "a: [\n" });
+  const run = await fleetscope([...base, "--files", "k8s", "--diff", "base"], { cwd });
+  t.equal(run.exitCode, 0);
+  t.match(run.output, /left out of the comparison: Cannot read "k8s\/broken.yaml"/);
+});
+
 t.test("kb lists, shows and checks the facts", async (t) => {
   t.match((await fleetscope(["kb", "list"])).output, /horizon +1\.\d+/);
   t.match((await fleetscope(["kb", "list", "addons"])).output, /cert-manager/);
