@@ -5,12 +5,11 @@ import type { Command } from "../platform/cli/command.ts";
 import { formatInstant, systemClock } from "../platform/time/clock.ts";
 import { createKnowledgeBaseCommand } from "./cli/kb-command.ts";
 import { createScanCommand, type ScanPorts } from "./cli/scan-command.ts";
-import { createServeCommand } from "./cli/serve-command.ts";
+import { createServeCommand, type StartHub } from "./cli/serve-command.ts";
 import { createGitFiles } from "./drivers/git-files.ts";
 import { loadKnowledgeBase } from "./drivers/knowledge-base-files.ts";
 import { createManifestFiles } from "./drivers/manifest-files.ts";
 import { readIgnoreConfig, readTeamMap } from "./drivers/scan-config-file.ts";
-import { startHub } from "./start-hub.ts";
 
 export { fleetUpService } from "./up-service.ts";
 
@@ -35,6 +34,10 @@ const scanPorts: ScanPorts = {
   writeFile: (path, cwd, text) => writeFileSync(resolve(cwd, path), text),
   today: () => formatInstant(systemClock.nowMs()).slice(0, 10),
 };
+
+/** The hub brings its HTTP server along, which no other command needs. */
+const startHub: StartHub = async (config, dependencies) =>
+  (await import("./start-hub.ts")).startHub(config, dependencies);
 
 export const fleetscopeCommand: Command = {
   name: "fleetscope",
