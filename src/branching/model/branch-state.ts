@@ -49,11 +49,6 @@ export function nextBranchState(from: BranchState | undefined, trigger: BranchTr
   return branchTransitions.find((row) => row.from === from && row.trigger === trigger)?.to;
 }
 
-/** Live branches hold their name, their volumes and a place in the quota. */
-export function isLive(state: BranchState): boolean {
-  return state !== "destroyed";
-}
-
 /** In these states an operation must be running; without its heartbeat the branch is stuck. */
 export function isInProgress(state: BranchState): boolean {
   return state === "creating" || state === "resetting";

@@ -4,7 +4,7 @@
  * Everything runs in one helper container of the source's image. The source itself is only read.
  */
 import { branchingError } from "../errors.ts";
-import type { Generation, Source } from "../model/records.ts";
+import type { Source } from "../model/records.ts";
 import { instanceName } from "../model/resource-names.ts";
 import {
   controlFilePath,
@@ -182,8 +182,4 @@ async function freezeRows(helper: SeedHelper, superuser: string): Promise<void> 
 
 export function emptyFacts(): SeedFacts {
   return { superuser: "", maxConnections: 100, walSegmentBytes: 16 * 1024 * 1024 };
-}
-
-export function withFacts(generation: Generation, facts: SeedFacts): Generation {
-  return { ...generation, ...facts };
 }

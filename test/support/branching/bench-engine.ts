@@ -97,3 +97,14 @@ export async function measureInterruption(
   await client.end({ timeout: 0 });
   return { gapMs, errors };
 }
+
+/** The contents of the table `words`. */
+export async function readWords(port: number): Promise<readonly string[]> {
+  const client = postgres(urlOf(port), { max: 1, onnotice: () => {} });
+  try {
+    const rows = await client<{ word: string }[]>`SELECT word FROM words`;
+    return rows.map((row) => row.word);
+  } finally {
+    await client.end({ timeout: 1 });
+  }
+}
