@@ -1,6 +1,5 @@
 import { isDomainError } from "../../src/platform/errors/domain-error.ts";
 import type { AppendOperation, Operation, ReadOperation } from "./history.ts";
-import { type AppendResult, encodeAppend } from "./log-machine.ts";
 import type { SimNode } from "./node.ts";
 import type { World } from "./world.ts";
 
@@ -96,12 +95,13 @@ export class Clients {
   ): void {
     const { world, nodes } = this.#options;
     const { producer, sequence, value } = operation;
+    const machine = node?.machine(shard);
     const isPersistent = operation.producer === finalProducer;
     const finish = (error: unknown, result: unknown): void => {
       operation.endMs = world.nowMs;
-      if (error === undefined) {
+      if (error === undefined && machine !== undefined) {
         operation.outcome = "acknowledged";
-        operation.offset = (result as AppendResult).offset;
+        operation.offset = machine.toAppendResult(result).offset;
         this.acknowledgedCount += 1;
         onEnd();
         return;
@@ -115,7 +115,7 @@ export class Clients {
       const other = hinted ?? world.pick(nodes);
       world.after(this.#options.thinkMs(), () => this.#attempt(operation, shard, partition, attempt + 1, other, onEnd));
     };
-    if (node?.host === undefined) {
+    if (node?.host === undefined || machine === undefined) {
       finish(connectionRefused, undefined);
       return;
     }
@@ -123,7 +123,8 @@ export class Clients {
     const answer = this.#once(node, finish);
     world.after(world.between(0, 1), () => {
       if (node.host !== host) return;
-      host.submit(shard, [encodeAppend({ partition, producer, sequence, value })], {}, answer);
+      const command = machine.encode({ partition, producer, sequence, value }, node.commandTime);
+      host.submit(shard, command, {}, answer);
     });
   }
 
@@ -145,9 +146,9 @@ export class Clients {
       const take = (error: unknown): void => {
         const machine = node.machine(shard);
         if (error === undefined && machine !== undefined) {
-          const known = machine.values(number);
-          const fromOffset = Math.max(0, Math.min(known.length, (positions.get(partition) ?? 0) - rereadCount));
-          const values = known.slice(fromOffset);
+          const position = positions.get(partition) ?? 0;
+          const fromOffset = Math.max(0, Math.min(machine.endOffset(number), position - rereadCount));
+          const values = machine.values(number, fromOffset);
           positions.set(partition, fromOffset + values.length);
           const read: ReadOperation = {
             kind: "read",

@@ -29,6 +29,8 @@ export type DeliveryEvent =
   | (DeliveryName & { readonly kind: "extended"; readonly attempt: number; readonly untilMs: number })
   | (DeliveryName & { readonly kind: "deadLettered"; readonly attempt: number })
   | (DeliveryName & { readonly kind: "dropped"; readonly attempt: number })
+  /** Settled without an answer: it may be done, given back, or still held. */
+  | (DeliveryName & { readonly kind: "unknown" })
   | { readonly kind: "memberGone"; readonly group: string; readonly memberId: string }
   | {
       readonly kind: "floor";
@@ -66,6 +68,7 @@ interface Known {
   deliveredAtMs: number;
   visibleAtMs: number;
   isDone: boolean;
+  mayBeDone: boolean;
   /** A crash may have forgotten the last acquisition. */
   mayBeForgotten: boolean;
 }
@@ -92,6 +95,13 @@ export class DeliveryModel {
       case "dropped":
         this.#settled(event);
         return;
+      case "unknown": {
+        const known = this.#known.get(keyOf(event));
+        if (known === undefined) return;
+        known.mayBeDone = true;
+        known.isHeld = false;
+        return;
+      }
       case "returned": {
         const known = this.#current(event);
         if (known === undefined) return;
@@ -135,7 +145,8 @@ export class DeliveryModel {
   /** At the end: every message must be done, and every dead letter must be there exactly once. */
   finish(expected: readonly DeliveryName[], deadLetters: readonly DeliveryName[]): void {
     for (const name of expected) {
-      if (this.#known.get(keyOf(name))?.isDone !== true) this.#report("never-done", keyOf(name));
+      const known = this.#known.get(keyOf(name));
+      if (known?.isDone !== true && known?.mayBeDone !== true) this.#report("never-done", keyOf(name));
     }
     const counts = new Map<string, number>();
     for (const name of deadLetters) counts.set(keyOf(name), (counts.get(keyOf(name)) ?? 0) + 1);
@@ -165,6 +176,7 @@ export class DeliveryModel {
       deliveredAtMs: event.atMs,
       visibleAtMs: 0,
       isDone: false,
+      mayBeDone: false,
       mayBeForgotten: false,
     });
   }

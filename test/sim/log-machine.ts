@@ -1,22 +1,12 @@
 import { crc32 } from "node:zlib";
 import type { Disk } from "../../src/platform/files/disk.ts";
-import type { CommittedEntry, ShardStateMachine } from "../../src/queue/service/ports.ts";
+import type { CommittedEntry } from "../../src/queue/service/ports.ts";
+import type { AppendCommand, AppendResult, SimMachine } from "./sim-machine.ts";
 
 /**
  * The smallest state machine that can go wrong in all the ways that matter: logs of values by partition, with
  * sequence numbers that make a repeated append one append.
  */
-export interface AppendCommand {
-  readonly partition: number;
-  readonly producer: string;
-  readonly sequence: number;
-  readonly value: string;
-}
-export interface AppendResult {
-  readonly offset: number;
-  readonly isDuplicate: boolean;
-}
-
 interface LogState {
   appliedIndex: number;
   partitions: string[][];
@@ -34,11 +24,7 @@ export interface LogMachineOptions {
   readonly forgetsSequences: boolean;
 }
 
-export function encodeAppend(command: AppendCommand): Uint8Array {
-  return Buffer.from(`${command.partition}|${command.producer}|${command.sequence}|${command.value}`);
-}
-
-export class LogMachine implements ShardStateMachine {
+export class LogMachine implements SimMachine {
   readonly #options: LogMachineOptions;
   readonly #path: string;
   #state: LogState = { appliedIndex: 0, partitions: [], producers: {} };
@@ -49,9 +35,20 @@ export class LogMachine implements ShardStateMachine {
     this.#load();
   }
 
-  /** Values of a partition; the offset of a value is its index. */
-  values(partition: number): readonly string[] {
-    return this.#state.partitions[partition] ?? [];
+  values(partition: number, fromOffset: number): readonly string[] {
+    return (this.#state.partitions[partition] ?? []).slice(fromOffset);
+  }
+
+  endOffset(partition: number): number {
+    return this.#state.partitions[partition]?.length ?? 0;
+  }
+
+  encode(command: AppendCommand): readonly Uint8Array[] {
+    return [Buffer.from(`${command.partition}|${command.producer}|${command.sequence}|${command.value}`)];
+  }
+
+  toAppendResult(result: unknown): AppendResult {
+    return result as AppendResult;
   }
 
   apply(entry: CommittedEntry): AppendResult {

@@ -48,10 +48,16 @@ export class Nemesis {
       node.disk.failSync(Number.MAX_SAFE_INTEGER);
       node.diskSlowness = 1;
       node.setWallOffset(0);
-      if (node.host?.failure !== undefined || node.host?.statuses.some(({ failure }) => failure !== undefined))
-        node.crash();
-      node.start();
+      this.#restartIfStopped(node);
+      // NOTE: what was on its way to the disk before may still fail.
+      this.#world.after(500, () => this.#restartIfStopped(node));
     }
+  }
+
+  #restartIfStopped(node: SimNode): void {
+    const { host } = node;
+    if (host?.failure !== undefined || host?.statuses.some(({ failure }) => failure !== undefined)) node.crash();
+    node.start();
   }
 
   #later(delayMs: number, act: () => void): void {
@@ -187,7 +193,7 @@ export class Nemesis {
       log(`wipe ${node.id}`);
       node.wipe();
     } else {
-      const flipped = flipOldBit(node, this.#world);
+      const flipped = flipOldBit(node, this.#world, config.isBroker);
       if (flipped === undefined) return;
       log(`bitFlip ${node.id} ${flipped}`);
       node.isDamaged = true;
@@ -215,8 +221,10 @@ export class Nemesis {
 
 const newestBytes = 8 * 1024;
 
-function flipOldBit(node: SimNode, world: World): string | undefined {
-  const files = node.disk.files().filter(({ path, size }) => size > 0 && !path.endsWith(".new"));
+/** The broker's own files of a shard are checked where they are read; only the log is made good by other nodes. */
+function flipOldBit(node: SimNode, world: World, isLogOnly: boolean): string | undefined {
+  const isTarget = (path: string): boolean => path.startsWith("wal/") || (!isLogOnly && !path.endsWith(".new"));
+  const files = node.disk.files().filter(({ path, size }) => size > 0 && isTarget(path));
   const chosen = world.pick(files);
   if (chosen === undefined) return undefined;
   const isLog = chosen.path.startsWith("wal/");

@@ -1,13 +1,16 @@
-import { errorCode } from "../../src/platform/files/disk.ts";
+import { type Disk, errorCode } from "../../src/platform/files/disk.ts";
 import { SimDisk } from "../../src/platform/files/sim-disk.ts";
 import { silentLogger } from "../../src/platform/log/logger.ts";
 import { openWriteAheadLog } from "../../src/queue/drivers/storage/wal/write-ahead-log.ts";
+import type { CommandTime } from "../../src/queue/model/commands/shard-command.ts";
 import type { CommittedEntry } from "../../src/queue/service/ports.ts";
 import type { ReplicationLimits } from "../../src/queue/service/replication/limits.ts";
 import { createReplicationHost, type ReplicationHost } from "../../src/queue/service/replication/replication-host.ts";
+import { BrokerMachine } from "./broker-machine.ts";
 import { LogMachine } from "./log-machine.ts";
 import type { Network } from "./network.ts";
 import { type BrokenRule, breakLog, createRaft } from "./rules.ts";
+import type { SimMachine } from "./sim-machine.ts";
 import { NodeTime, type World } from "./world.ts";
 
 /** One machine with its disk, and the lives of the broker on it. */
@@ -23,6 +26,8 @@ export interface SimNodeOptions {
   readonly observer: NodeObserver;
   /** False for a node that joins a running cluster. */
   readonly isFounder: boolean;
+  /** Data shards run the broker's own state machine on its own storage. */
+  readonly isBroker: boolean;
 }
 
 export interface NodeObserver {
@@ -36,7 +41,7 @@ export interface NodeObserver {
 interface Life {
   readonly time: NodeTime;
   readonly host: ReplicationHost;
-  readonly machines: readonly LogMachine[];
+  readonly machines: readonly SimMachine[];
   readonly onEnd: Set<() => void>;
 }
 
@@ -67,10 +72,15 @@ export class SimNode {
   get isUp(): boolean {
     return this.#life !== undefined;
   }
+  /** Wall clocks jump; the clocks that windows are measured by run alike on all nodes. */
+  get commandTime(): CommandTime {
+    const wallMs = this.#life?.time.nowMs() ?? 0;
+    return { nowMs: wallMs, steadyMs: wallMs - Math.floor(this.wallOffsetMs) };
+  }
   get host(): ReplicationHost | undefined {
     return this.#life?.host;
   }
-  machine(shard: number): LogMachine | undefined {
+  machine(shard: number): SimMachine | undefined {
     return this.#life?.machines[shard];
   }
 
@@ -87,12 +97,13 @@ export class SimNode {
     const time = new NodeTime(world, this.wallOffsetMs);
     const defer = (run: () => void): void => world.defer(time.guard(run));
     // NOTE: the disk schedules in the life that opened the file, also while that life is being built.
-    const machines: LogMachine[] = [];
+    const disk = this.disk.mount();
+    const machines: SimMachine[] = [];
     const life = { time, machines, onEnd: new Set<() => void>() };
     this.#life = life as unknown as Life;
     try {
       const wal = openWriteAheadLog({
-        disk: this.disk,
+        disk,
         folder: "wal",
         timers: time,
         random: world.random,
@@ -106,7 +117,7 @@ export class SimNode {
         isBootstrap: this.#options.isFounder && !this.#isKnown,
         wal: breakLog(brokenRule, wal, defer),
         stateMachineFor: (shard) => {
-          const machine = this.#createMachine(shard, time);
+          const machine = this.#createMachine(shard, time, disk, defer);
           machines.push(machine);
           return machine;
         },
@@ -133,14 +144,18 @@ export class SimNode {
     }
   }
 
-  #createMachine(shard: number, time: NodeTime): LogMachine {
-    const { observer, brokenRule } = this.#options;
+  #createMachine(shard: number, time: NodeTime, disk: Disk, runSoon: (run: () => void) => void): SimMachine {
+    const { observer, brokenRule, isBroker } = this.#options;
+    const onApply = (entry: CommittedEntry): void => observer.onApply(this.id, entry);
+    const onLeadership = (isLeader: boolean, term: number): void =>
+      observer.onLeadership(this.id, shard, isLeader, term);
+    if (isBroker && shard > 0) return new BrokerMachine({ shard, disk, runSoon, onApply, onLeadership });
     return new LogMachine({
       shard,
-      disk: this.disk,
+      disk,
       wait: (delayMs) => new Promise((resolve) => time.schedule(delayMs, resolve)),
-      onApply: (entry) => observer.onApply(this.id, entry),
-      onLeadership: (isLeader, term) => observer.onLeadership(this.id, shard, isLeader, term),
+      onApply,
+      onLeadership,
       forgetsSequences: brokenRule === "repeatOnRetry",
     });
   }

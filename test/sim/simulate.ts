@@ -101,6 +101,7 @@ function createNodes(
         brokenRule,
         observer,
         isFounder: voters.includes(id),
+        isBroker: config.isBroker,
       }),
   );
 }
@@ -181,7 +182,7 @@ function collectFinalLogs(
       const machine = node.machine(shard);
       if (machine === undefined || !members.includes(node.id)) continue;
       for (let partition = 0; partition < config.partitionsPerShard; partition += 1) {
-        logs.push({ node: node.id, partition: `${shard}-${partition}`, values: machine.values(partition) });
+        logs.push({ node: node.id, partition: `${shard}-${partition}`, values: machine.values(partition, 0) });
       }
     }
   }

@@ -30,6 +30,8 @@ export interface SwarmConfig {
   readonly nodeCount: number;
   /** Nodes that are there but no members at first. */
   readonly spareCount: number;
+  /** Data shards run the broker's own state machine, not the small one of the simulation. */
+  readonly isBroker: boolean;
   readonly shardCount: number;
   readonly partitionsPerShard: number;
   readonly producerCount: number;
@@ -55,6 +57,7 @@ export function drawSwarm(world: World): SwarmConfig {
   return {
     nodeCount,
     spareCount: hasSpares ? 1 : 0,
+    isBroker: world.chance(0.5),
     shardCount: 1,
     partitionsPerShard: 2,
     producerCount: world.wholeBetween(2, 4),

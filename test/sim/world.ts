@@ -133,7 +133,7 @@ export class NodeTime implements Clock, Timers {
   }
 
   nowMs(): number {
-    return simulatedEpochMs + this.#world.nowMs + this.wallOffsetMs;
+    return Math.floor(simulatedEpochMs + this.#world.nowMs + this.wallOffsetMs);
   }
   monotonicMs(): number {
     return this.#world.nowMs;
