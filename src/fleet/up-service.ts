@@ -1,6 +1,5 @@
 import type { RunningService, UpOptions, UpService } from "../platform/lifecycle/up-service.ts";
 import { loadHubConfig } from "./cli/serve-command.ts";
-import { startHub } from "./start-hub.ts";
 
 /** The hub as a part of `slipway up`: open to this machine, embedded facts. */
 export const fleetUpService: UpService = { name: "fleetscope", start: startForUp };
@@ -8,6 +7,7 @@ export const fleetUpService: UpService = { name: "fleetscope", start: startForUp
 async function startForUp({ context, logger, addressFor }: UpOptions): Promise<RunningService> {
   const environment = { FLEETSCOPE_LISTEN: addressFor(8081), ...context.env };
   const config = loadHubConfig({ environment, flags: {}, readFile: () => "" });
+  const { startHub } = await import("./start-hub.ts");
   const hub = await startHub(config, { logger, version: context.version, cwd: context.cwd });
   return {
     kind: "running",
