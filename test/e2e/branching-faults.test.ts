@@ -30,7 +30,7 @@ t.test("one request lost or refused during create leaves nothing behind", async 
     const clean = await bench.try(["branch", "create", "b", ...origin], { DOCKER_HOST: socket.url });
     t.equal(clean.exitCode, 0, clean.errorOutput);
     const requests = [...socket.requests];
-    t.ok(requests.length > 5, `${requests.length} requests`);
+    t.ok(requests.length >= 5, `${requests.length} requests`);
     await bench.run("branch", "destroy", "b");
     const step = origin[0] === "--from" ? 1 : 3;
     for (let index = 0; index < requests.length; index += step) {

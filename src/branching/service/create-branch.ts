@@ -152,7 +152,8 @@ async function provision(
         parent === undefined
           ? undefined
           : await forkParent(context, { child: row, childState: "creating", parent, caller, signal });
-      await provisionRow(context, row, { operation, topLayerId, caller, signal });
+      const inherited = parent?.sealedPassword;
+      await provisionRow(context, row, { operation, topLayerId, inherited, caller, signal });
     });
   } catch (error) {
     await markFailed(context, row, caller, error);
@@ -164,6 +165,8 @@ async function provision(
 interface ProvisionRun {
   readonly operation: string;
   readonly topLayerId: string | undefined;
+  /** The parent's own password: the child's data holds it, too, until it is rotated. */
+  readonly inherited: string | undefined;
   readonly caller: Caller;
   readonly signal: AbortSignal;
 }
@@ -172,7 +175,7 @@ async function provisionRow(context: EngineContext, row: NewBranch, run: Provisi
   assert(row.volume, "a new row names its volume");
   const base = await loadBase(context, row.generationId, run.topLayerId);
   const masks = await context.registry.sources.listMasks(row.sourceName);
-  const result: Provisioned = { instanceId: undefined, port: undefined, sealedPassword: undefined };
+  const result: Provisioned = { instanceId: undefined, port: undefined, sealedPassword: run.inherited };
   const input = {
     branchName: row.name,
     base,

@@ -22,6 +22,7 @@ import { measureUsage } from "./measure-usage.ts";
 import type { RuntimeFacts } from "./ports.ts";
 import { planActions, type ReconcileOutcome, reconcile } from "./reconcile.ts";
 import { recoverBranch } from "./recover-branch.ts";
+import { type ResealOutcome, resealPasswords } from "./reseal-passwords.ts";
 import { resetBranch } from "./reset-branch.ts";
 
 /** A branch's own password: absent without rotation, unavailable when no configured key opens it. */
@@ -104,6 +105,11 @@ export class BranchingEngine {
     if (branch.sealedPassword === undefined) return { kind: "none" };
     const password = this.#context.secrets?.open(branch.sealedPassword);
     return password === undefined ? { kind: "unavailable" } : { kind: "known", password };
+  }
+
+  /** Seals every password that an older key sealed under the primary one; for the daemon, before it serves. */
+  resealPasswords(): Promise<ResealOutcome> {
+    return resealPasswords(this.#context);
   }
 
   planReconcile(): Promise<readonly ReconcileAction[]> {

@@ -18,7 +18,7 @@ import {
   settleStopScript,
   walFileName,
 } from "../model/seed-scripts.ts";
-import { quoteIdentifier } from "../model/sql-text.ts";
+import { quoteIdentifier, quoteLiteral } from "../model/sql-text.ts";
 import { copyByBackup } from "./copy-by-backup.ts";
 import { copyByDump } from "./copy-by-dump.ts";
 import { type EngineContext, randomSuffix } from "./engine-context.ts";
@@ -108,6 +108,7 @@ async function settle(helper: SeedHelper, facts: SeedFacts): Promise<void> {
     await startPrivateServer(helper);
     facts.superuser = await findSuperuser(helper);
     await readServerFacts(helper, facts);
+    await warnAboutBranches(helper, facts.superuser);
     await cutSubscriptions(helper, facts.superuser);
     if (mode === "freeze") await freezeRows(helper, facts.superuser);
     await runShell(helper, settleStopScript, "stop the settled copy");
@@ -149,6 +150,30 @@ async function findSuperuser(helper: SeedHelper): Promise<string> {
     );
   }
   return name;
+}
+
+/** What will surprise in branches, while somebody still looks. */
+async function warnAboutBranches(helper: SeedHelper, superuser: string): Promise<void> {
+  const { source, onProgress } = helper.input;
+  const ask = (sql: string): ReturnType<typeof querySeed> =>
+    querySeed(helper, { user: superuser, database: "template1", sql });
+  const passwords = await ask(
+    `SELECT 1 FROM pg_catalog.pg_authid WHERE rolname = ${quoteLiteral(source.user)} AND rolpassword IS NULL;`,
+  );
+  if (passwords.length > 0) {
+    onProgress({
+      phase: `warning: role ${source.user} has no password, so branches admit it only with rotated credentials or after a mask that sets one`,
+    });
+  }
+  if (helper.address.major < 15) return;
+  const drifted = await ask(
+    "SELECT datname FROM pg_catalog.pg_database WHERE datallowconn AND datcollversion <> pg_catalog.pg_database_collation_actual_version(oid);",
+  );
+  for (const [name] of drifted) {
+    onProgress({
+      phase: `warning: the image sorts text otherwise than the server of database ${name}: its text indexes may be wrong; use an image with the server's C library`,
+    });
+  }
 }
 
 /** A branch that woke up as a subscriber would take over the slot of the real one. */

@@ -155,6 +155,40 @@ t.test("rotation sends a verifier, never the password", async (t) => {
   t.not((await world.engine.resetBranch("b", world.caller)).sealedPassword, before, "a reset mints a new one");
 });
 
+t.test("a change of the key seals every password again, and one that nobody opens harms nobody", async (t) => {
+  const random = createSeededRandom(9);
+  const box = (key: string, previousKeys: readonly string[]) =>
+    openSecretBox({
+      key: key.repeat(32),
+      keyPath: undefined,
+      previousKeys,
+      homeFolder: "/nowhere",
+      generates: false,
+      random,
+    });
+  const [oldBox, newBox, otherBox] = [box("ab", []), box("cd", ["ab".repeat(32)]), box("ef", [])];
+  const secrets = { current: oldBox };
+  const world = await FakeWorld.create({
+    settings: { rotatesCredentials: true },
+    secrets: {
+      seal: (plain) => secrets.current?.seal(plain) ?? "",
+      open: (sealed) => secrets.current?.open(sealed),
+      isStale: (sealed) => secrets.current?.isStale(sealed) ?? true,
+    },
+  });
+  await world.addSource();
+  const made = await world.engine.createBranch({ name: "b", source: "shop" }, world.caller);
+  const before = world.engine.openPassword(made);
+  secrets.current = newBox;
+  t.strictSame(await world.engine.resealPasswords(), { resealedCount: 1, unavailable: [] });
+  t.strictSame(await world.engine.resealPasswords(), { resealedCount: 0, unavailable: [] }, "once is enough");
+  t.strictSame(world.engine.openPassword(await world.engine.getBranch("b")), before);
+  secrets.current = otherBox;
+  t.strictSame(await world.engine.resealPasswords(), { resealedCount: 0, unavailable: ["b"] });
+  t.strictSame(world.engine.openPassword(await world.engine.getBranch("b")), { kind: "unavailable" });
+  t.equal((await world.engine.listBranches()).length, 1);
+});
+
 t.test("a parent in use is neither reset nor destroyed, and the chain has its limit", async (t) => {
   const world = await FakeWorld.create({ layout: "overlay", settings: { maxLayerDepth: 2 } });
   await world.addSource();
