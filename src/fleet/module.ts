@@ -42,5 +42,9 @@ const startHub: StartHub = async (config, dependencies) =>
 export const fleetscopeCommand: Command = {
   name: "fleetscope",
   summary: "What breaks when Kubernetes is upgraded, in manifests, clusters and fleets",
+  examples: [
+    { command: "fleetscope scan --files k8s/ --target 1.36", description: "Judge a folder" },
+    { command: "fleetscope serve", description: "Judge over HTTP" },
+  ],
   subcommands: [createScanCommand(scanPorts), createServeCommand(startHub), createKnowledgeBaseCommand(scanPorts)],
 };

@@ -38,6 +38,10 @@ const serveCommand: Command = {
 export const queueCommand: Command = {
   name: "queue",
   summary: "Run the message broker and talk to it",
+  examples: [
+    { command: "slipway queue serve", description: "Run the broker" },
+    { command: "slipway queue publish orders hello", description: "Publish a message" },
+  ],
   description: "The commands beside serve talk to the broker at $QUEUE_SERVER (http://127.0.0.1:8080).",
   subcommands: [
     serveCommand,

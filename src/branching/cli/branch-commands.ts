@@ -30,6 +30,16 @@ const name = { name: "name", description: "Name of the branch", isRequired: true
 const createCommand: Command = {
   name: "create",
   summary: "Create a branch; returns when it accepts connections",
+  examples: [
+    {
+      command: "bsctl branch create pr-7 --from shop --ttl 24h",
+      description: "From the source's newest generation; it ends by itself",
+    },
+    {
+      command: "bsctl branch create pr-7-b --from-branch pr-7",
+      description: "From the present state of another branch",
+    },
+  ],
   positionals: [name],
   options: {
     from: { kind: "string", valueName: "SOURCE", description: "Source to branch from", conflictsWith: ["from-branch"] },
@@ -55,6 +65,7 @@ const createCommand: Command = {
 const listCommand: Command = {
   name: "ls",
   summary: "List live branches",
+  examples: [{ command: "bsctl branch ls --usage", description: "With what each branch has written" }],
   options: { usage: { kind: "boolean", description: "Add the size of each branch's own data" }, ...jsonOption },
   run: (args, context) =>
     withLocalEngine(args, context, "reads", async ({ engine }) => {
@@ -123,6 +134,7 @@ async function writeBranch(
 const resetCommand: Command = {
   name: "reset",
   summary: "Discard the writes of a branch; it gets a new container and port",
+  examples: [{ command: "bsctl branch reset pr-7", description: "Back to the state it was created with" }],
   positionals: [name],
   options: { ...branchOptions, ...jsonOption },
   run: (args, context) =>
@@ -136,6 +148,7 @@ const resetCommand: Command = {
 const recoverCommand: Command = {
   name: "recover",
   summary: "Restart a failed branch on the data it has",
+  examples: [{ command: "bsctl branch recover pr-7", description: "Without masking or credentials again" }],
   positionals: [name],
   options: { ...branchOptions, ...jsonOption },
   run: (args, context) =>
@@ -149,6 +162,7 @@ const recoverCommand: Command = {
 const destroyCommand: Command = {
   name: "destroy",
   summary: "Destroy a branch and its data",
+  examples: [{ command: "bsctl branch destroy pr-7", description: "Its history remains" }],
   positionals: [name],
   run: (args, context) =>
     withLocalEngine(args, context, "writes", async ({ engine, caller }) => {
@@ -162,6 +176,10 @@ const destroyCommand: Command = {
 export const branchCommand: Command = {
   name: "branch",
   summary: "Branches and their life cycle",
+  examples: [
+    { command: "bsctl branch create pr-7 --from shop", description: "Create" },
+    { command: "bsctl branch ls", description: "List" },
+  ],
   subcommands: [createCommand, listCommand, resetCommand, recoverCommand, destroyCommand],
 };
 

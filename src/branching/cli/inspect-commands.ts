@@ -12,6 +12,7 @@ const name = { name: "name", description: "Name of the branch", isRequired: true
 export const connectCommand: Command = {
   name: "connect",
   summary: "Print the connection URL of a branch",
+  examples: [{ command: 'psql "$(bsctl connect pr-7)"', description: "Open a session" }],
   description: "The URL holds no password: a branch takes the passwords of its source, unless credentials are rotated.",
   positionals: [name],
   run: (args, context) =>
@@ -33,6 +34,10 @@ const sampleDefault = 20;
 export const diffCommand: Command = {
   name: "diff",
   summary: "Show what changed in a branch against the state that a reset would return to",
+  examples: [
+    { command: "bsctl diff pr-7", description: "Schema and row counts" },
+    { command: "bsctl diff pr-7 --data --sample 5", description: "With new rows of tables that grew" },
+  ],
   description:
     "Row counts are the planner's estimates; a table without statistics is counted when it has 64 MiB or less.",
   positionals: [name],
@@ -80,6 +85,7 @@ function formatDiff(context: CommandContext, result: DiffResult, isAll: boolean)
 export const versionCommand: Command = {
   name: "version",
   summary: "Print the version",
+  examples: [{ command: "bsctl version", description: "For bug reports and scripts" }],
   run: async (_args, context) => {
     await context.terminal.write(`bsctl ${context.version}\n`);
     return 0;
@@ -89,6 +95,7 @@ export const versionCommand: Command = {
 export const historyCommand: Command = {
   name: "history",
   summary: "Print the transition journal of a branch, also of a destroyed one",
+  examples: [{ command: "bsctl history pr-7", description: "Who did what, when and why" }],
   positionals: [name],
   options: jsonOption,
   run: (args, context) =>

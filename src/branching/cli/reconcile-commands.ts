@@ -9,6 +9,7 @@ const options = { ...engineOptions("stuckTimeoutMs"), ...jsonOption };
 export const doctorCommand: Command = {
   name: "doctor",
   summary: "Show what gc would do, without doing it",
+  examples: [{ command: "bsctl doctor || bsctl gc", description: "Repair only when there is something to repair" }],
   options,
   exitCodes: { 0: "nothing to do", 1: "something to do", 2: "the plan could not be made" },
   usageExitCode: 2,
@@ -35,6 +36,7 @@ export const doctorCommand: Command = {
 export const gcCommand: Command = {
   name: "gc",
   summary: "Reap expired branches, repair drift, remove what nobody owns",
+  examples: [{ command: "bsctl gc", description: "From cron, where no daemon runs" }],
   options,
   run: (args, context) =>
     withLocalEngine(args, context, "writes", async ({ engine, caller }) => {

@@ -95,6 +95,7 @@ const addCommand: Command = {
 const refreshCommand: Command = {
   name: "refresh",
   summary: "Seed a new generation; branches keep the one they have",
+  examples: [{ command: "PGPASSWORD=... bsctl source refresh shop", description: "Every night, for example" }],
   positionals: [{ name: "name", description: "Name of the source", isRequired: true }],
   options: { ...passwordOptions, ...volumeOptions, ...jsonOption },
   run: (args, context) =>
@@ -116,6 +117,7 @@ const refreshCommand: Command = {
 const listCommand: Command = {
   name: "ls",
   summary: "List sources",
+  examples: [{ command: "bsctl source ls", description: "Names, states and generations" }],
   options: jsonOption,
   run: (args, context) =>
     withLocalEngine(args, context, "reads", async ({ engine }) => {
@@ -141,6 +143,7 @@ const listCommand: Command = {
 const removeCommand: Command = {
   name: "rm",
   summary: "Remove a source that has no live branches",
+  examples: [{ command: "bsctl source rm shop", description: "Refused while branches live" }],
   positionals: [{ name: "name", description: "Name of the source", isRequired: true }],
   run: (args, context) =>
     withLocalEngine(args, context, "writes", async ({ engine }) => {
@@ -154,6 +157,9 @@ const removeCommand: Command = {
 const setMaskCommand: Command = {
   name: "set-mask",
   summary: "Set the SQL scripts that mask every new or reset branch before it is ready",
+  examples: [
+    { command: "bsctl source set-mask shop emails.sql cards.sql", description: "Two scripts, run in this order" },
+  ],
   positionals: [
     { name: "name", description: "Name of the source", isRequired: true },
     { name: "files", description: "SQL files, run in this order", isRequired: true, isVariadic: true },
@@ -173,6 +179,7 @@ const setMaskCommand: Command = {
 const getMaskCommand: Command = {
   name: "get-mask",
   summary: "Print the mask scripts of a source",
+  examples: [{ command: "bsctl source get-mask shop", description: "As they were set" }],
   positionals: [{ name: "name", description: "Name of the source", isRequired: true }],
   options: jsonOption,
   run: (args, context) =>
@@ -189,6 +196,7 @@ const getMaskCommand: Command = {
 const clearMaskCommand: Command = {
   name: "clear-mask",
   summary: "Remove the mask scripts of a source",
+  examples: [{ command: "bsctl source clear-mask shop", description: "New branches are not masked any more" }],
   positionals: [{ name: "name", description: "Name of the source", isRequired: true }],
   run: (args, context) =>
     withLocalEngine(args, context, "writes", async ({ engine }) => {
@@ -202,6 +210,10 @@ const clearMaskCommand: Command = {
 export const sourceCommand: Command = {
   name: "source",
   summary: "Databases that branches are made from",
+  examples: [
+    { command: "bsctl source add shop --host db.internal --user replicator", description: "Register and seed" },
+    { command: "bsctl source ls", description: "List" },
+  ],
   subcommands: [
     addCommand,
     listCommand,

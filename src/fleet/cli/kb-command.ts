@@ -24,6 +24,7 @@ export function createKnowledgeBaseCommand(ports: KnowledgeBasePorts): Command {
   return {
     name: "kb",
     summary: "Look at the facts that findings rest on",
+    examples: [{ command: "fleetscope kb list", description: "What is known" }],
     subcommands: [createList(ports), createShow(ports), createCheck(ports)],
   };
 }
@@ -84,6 +85,9 @@ function createCheck({ loadKnowledgeBase }: KnowledgeBasePorts): Command {
     name: "check",
     failureExitCode: 1,
     summary: "Check the facts for contradictions, those of a registry folder included",
+    examples: [
+      { command: "fleetscope kb check --registry-dir ./facts", description: "Before a folder of own facts is used" },
+    ],
     options: { "registry-dir": registryOption },
     exitCodes: { 0: "no fact contradicts another", 1: "some do; all are listed" },
     async run(args, context) {

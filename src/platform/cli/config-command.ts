@@ -43,6 +43,7 @@ export function createConfigCommand(table: () => readonly CommandEntry[]): Comma
   return {
     name: "config",
     summary: "Check the configuration of a command",
+    examples: [{ command: "slipway config check queue serve", description: "What the broker would run with" }],
     failureExitCode: problemExitCode,
     subcommands: [check],
   };

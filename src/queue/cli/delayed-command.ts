@@ -63,5 +63,6 @@ const cancel: Command = {
 export const delayedCommand: Command = {
   name: "delayed",
   summary: "List and cancel delayed messages",
+  examples: [{ command: "slipway queue delayed list orders", description: "What is still to come" }],
   subcommands: [list, cancel],
 };

@@ -110,6 +110,7 @@ const purge: Command = {
 export const dlqCommand: Command = {
   name: "dlq",
   summary: "Look at, redrive and purge dead letters",
+  examples: [{ command: "slipway queue dlq list orders", description: "What failed and why" }],
   subcommands: [list, redrive, purge],
 };
 
