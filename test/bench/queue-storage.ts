@@ -85,6 +85,9 @@ async function measureAppends(folder: string, rounds: number): Promise<BenchRow[
   return rows;
 }
 
+/** As far as the log may grow before a checkpoint releases it. */
+const releaseBytes = 128 * 1024 * 1024;
+
 function measureWal(
   wal: WriteAheadLog,
   payload: Buffer,
@@ -93,6 +96,7 @@ function measureWal(
 ): Promise<{ perSecond: number; index: number }> {
   return new Promise((done, fail) => {
     const startedAt = performance.now();
+    const entriesPerRelease = Math.ceil(releaseBytes / (payload.length + 32));
     let index = fromIndex;
     let durable = 0;
     let pending = 0;
@@ -104,7 +108,7 @@ function measureWal(
         if (error !== undefined) return fail(error);
         pending -= 1;
         durable += 1;
-        if (durable % 4096 === 0) wal.release(1, index - inFlight * 2, 1);
+        if (durable % entriesPerRelease === 0) wal.release(1, index - inFlight * 2, 1);
         if (performance.now() - startedAt < roundMs) return next();
         if (pending === 0) done({ perSecond: (durable / (performance.now() - startedAt)) * 1000, index });
       });

@@ -48,7 +48,8 @@ interface Plan {
   readonly hasDamage: boolean;
 }
 
-const sliceBatches = 256;
+/** Records looked at before other work may run: about two milliseconds. */
+const sliceRecords = 2000;
 
 export async function compactPartition(log: CompactableLog, options: CompactionOptions): Promise<CompactionResult> {
   const closed = log.segments.slice(0, -1);
@@ -161,11 +162,13 @@ async function forEachBatch(
 ): Promise<boolean> {
   try {
     const cursor = segment.cursorAtGranule(0, 1024 * 1024);
-    let count = 0;
+    let recordsInSlice = 0;
     for (let batch = cursor.next(); batch !== undefined; batch = cursor.next()) {
       visit(batch);
-      count += 1;
-      if (count % sliceBatches === 0) await log.owner.pause();
+      recordsInSlice += batch.recordCount;
+      if (recordsInSlice < sliceRecords) continue;
+      recordsInSlice = 0;
+      await log.owner.pause();
     }
     return true;
   } catch (error) {

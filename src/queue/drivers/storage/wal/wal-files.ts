@@ -27,6 +27,8 @@ interface WalFilesOptions {
 /** Kept free in every file for what the first group says about all shards. */
 const summaryBytes = 64 * 1024;
 const temporaryName = "next.tmp";
+/** Released files kept for use again: releases come in bursts, and zeroing a file costs as much as filling it. */
+const stockMax = 8;
 
 export class WalFiles {
   readonly #options: WalFilesOptions;
@@ -39,6 +41,8 @@ export class WalFiles {
   /** Where the file before the current one ended; written into the first group. */
   #previousEnd: number;
   #nextFileNumber: number;
+  /** Paths of released files. */
+  readonly #stock: string[] = [];
   #isPreparing = false;
   #isFull = false;
   #retryTimer: TimerHandle | undefined;
@@ -138,11 +142,10 @@ export class WalFiles {
     while (oldest !== undefined && isReleased(oldest, shards)) {
       this.#older.shift();
       oldest.file.close();
-      const path = this.#path(walFileName(oldest.header.fileNumber));
-      if (this.#spare === undefined && !this.#isPreparing) this.#recycle(path);
-      else this.#disk.remove(path);
+      this.#keepForUse(oldest.header);
       oldest = this.#older[0];
     }
+    if (this.#spare === undefined && !this.#isPreparing && this.#stock.length > 0) this.#prepareNext();
   }
 
   /** @throws Error when the file is gone */
@@ -163,15 +166,25 @@ export class WalFiles {
     }
   }
 
-  #prepareNext(): void {
-    this.#disk.remove(this.#path(temporaryName));
-    this.#prepare(() => this.#disk.open(this.#path(temporaryName), "create"));
+  #keepForUse(header: FileHeader): void {
+    const path = this.#path(walFileName(header.fileNumber));
+    if (this.#stock.length === stockMax) {
+      this.#disk.remove(path);
+      return;
+    }
+    const stocked = this.#path(`released-${header.fileNumber}.tmp`);
+    this.#disk.rename(path, stocked);
+    this.#stock.push(stocked);
   }
 
-  #recycle(path: string): void {
+  #prepareNext(): void {
     this.#prepare(() => {
-      this.#disk.rename(path, this.#path(temporaryName));
-      return this.#disk.open(this.#path(temporaryName), "read-write");
+      const temporary = this.#path(temporaryName);
+      const released = this.#stock.shift();
+      this.#disk.remove(temporary);
+      if (released === undefined) return this.#disk.open(temporary, "create");
+      this.#disk.rename(released, temporary);
+      return this.#disk.open(temporary, "read-write");
     });
   }
 
