@@ -32,12 +32,12 @@ function restless(config: SwarmConfig): SwarmConfig {
 }
 
 const cases: Readonly<Record<BrokenRule, BrokenCase>> = {
-  ackBeforeSync: { fromSeed: 1, seedsMax: 200, kinds: ["lost-write"] },
+  ackBeforeSync: { fromSeed: 30, seedsMax: 200, kinds: ["lost-write"] },
   applyUncommitted: { fromSeed: 1, seedsMax: 20, kinds: ["diverged", "inconsistent-offsets"] },
   repeatOnRetry: { fromSeed: 1, seedsMax: 50, kinds: ["duplicate"] },
   wipedNodeVotes: { fromSeed: 1, seedsMax: 300, kinds: ["lost-write"] },
   forgetVote: {
-    fromSeed: 1,
+    fromSeed: 72,
     seedsMax: 300,
     kinds: ["two-leaders"],
     adjust: (config) => ({
@@ -47,7 +47,7 @@ const cases: Readonly<Record<BrokenRule, BrokenCase>> = {
     }),
   },
   voteBeforeSync: {
-    fromSeed: 1,
+    fromSeed: 10,
     seedsMax: 150,
     kinds: ["two-leaders"],
     adjust: (config) => ({
@@ -59,7 +59,7 @@ const cases: Readonly<Record<BrokenRule, BrokenCase>> = {
     }),
   },
   readWithoutMajority: {
-    fromSeed: 1,
+    fromSeed: 15,
     seedsMax: 150,
     kinds: ["stale-read"],
     adjust: (config) => ({
