@@ -22,6 +22,7 @@ export const needs = {
   imageTools: commandNeed("tools to make test images", ["mmdebstrap", "zstd"], ["mmdebstrap", "zstd"]),
   filesystems: commandNeed("XFS and btrfs tools", ["mkfs.xfs", "mkfs.btrfs"], ["xfsprogs", "btrfs-progs"]),
   redis: commandNeed("a Redis server", ["redis-server"], ["redis-server"]),
+  browser: commandNeed("Chromium", ["chromium"], ["chromium"]),
   openssl: commandNeed("openssl", ["openssl"], ["openssl"]),
   postgres: {
     label: "a Postgres server",
