@@ -14,7 +14,7 @@ import { containersOf } from "../../manifests/object-facts.ts";
 import { objectSelection } from "../../manifests/object-selection.ts";
 import { type Selection, selectionOf } from "../../manifests/selection.ts";
 import { parseImageReference } from "../../model/image-recognition.ts";
-import type { CapabilityName, ComponentVersion, Inventory, ObjectRef } from "../../model/inventory.ts";
+import type { AddOnUsage, CapabilityName, ComponentVersion, Inventory, ObjectRef } from "../../model/inventory.ts";
 import type { KnowledgeBase } from "../../model/knowledge-base.ts";
 import { type CapabilityLog, reasonOf } from "./capability-log.ts";
 import { isMissing } from "./discovery.ts";
@@ -120,80 +120,108 @@ const liveSelection: Selection = mergeSelections(
 );
 
 export async function collectObjects(context: ObjectsContext): Promise<Partial<Inventory>> {
-  const workloads = new WorkloadCollector(context.knowledgeBase);
+  const parts: Partial<Inventory>[] = [];
+  for (const spec of lists) parts.push(...(await readList(context, spec)));
   const components = new ComponentCollector();
-  const crds = new CrdCollector();
-  const collectors: readonly Collector[] = [
-    workloads,
-    crds,
-    new WebhookCollector(),
-    new ServiceCollector(),
-    new GitopsCollector(),
-    components,
-  ];
-  const versions = new Map<string, ComponentVersion>();
-  for (const spec of lists) await readList(context, spec, { collectors, versions });
   await readSystemConfig(context, components);
-  const parts = collectors.map((collector) => collector.contribute());
-  const { addOns = [], ...merged } = Object.assign({}, ...parts) as Partial<Inventory>;
+  parts.push(components.contribute());
+  const merged = mergeParts(parts);
   return {
     ...merged,
-    // Which pods run an add-on changes by the hour; where it runs does not.
-    addOns: addOns.map(({ objects: _, objectsOmitted: __, ...addOn }) => addOn),
-    fieldUsage: parts.flatMap((part) => part.fieldUsage ?? []),
-    componentFlags: parts.flatMap((part) => part.componentFlags ?? []).map(withoutObject),
-    webhooks: parts.flatMap((part) => part.webhooks ?? []).map(withoutObject),
+    addOns: tidyAddOns(merged.addOns ?? []),
+    componentFlags: (merged.componentFlags ?? []).map(withoutObject),
+    webhooks: (merged.webhooks ?? []).map(withoutObject),
     crds: (merged.crds ?? []).map(withoutObject),
     gitopsCharts: (merged.gitopsCharts ?? []).map(withoutObject),
     componentConfigs: (merged.componentConfigs ?? []).map(withoutObject),
-    controlPlane: [...versions.values()],
   };
 }
 
-interface Sinks {
-  readonly collectors: readonly Collector[];
-  readonly versions: Map<string, ComponentVersion>;
-}
-
-async function readList(context: ObjectsContext, spec: ListSpec, { collectors, versions }: Sinks): Promise<void> {
+/** One list: objects go to the collectors page by page; a list that begins anew begins with new collectors. */
+async function readList(context: ObjectsContext, spec: ListSpec): Promise<Partial<Inventory>[]> {
   const { api, capabilities, onProgress } = context;
   capabilities.see(spec.capability);
   onProgress(`${spec.kind} objects`);
-  let seen = new Map<string, (() => void)[]>();
-  const note = (item: ManifestMap): void => {
-    if (spec.kind === "Pod" && finishedPhases.has(item.map("status")?.text("phase") ?? "")) return;
-    const object = asObject(item, spec.apiVersion, spec.kind);
-    if (object === undefined) return;
-    const ref = spec.kind === "Pod" ? ownerRef(item, object) : context.refOf(item);
-    const add = (): void => {
-      for (const collector of collectors) collector.add(object, ref);
-      if (spec.kind !== "Pod") return;
-      context.onPod(item);
-      for (const version of versionsOf(object)) versions.set(`${version.component}\0${version.node ?? ""}`, version);
-    };
-    const key = `${ref.namespace ?? ""}/${ref.name}/${spec.kind === "Pod" ? "" : object.name}`;
-    const same = seen.get(key);
-    if (same === undefined) seen.set(key, [add]);
-    else same.push(add);
-  };
+  let gathered = new Gathered(context, spec);
   try {
     const outcome = await listAll(api, spec.path, {
       accept: "json",
       selection: liveSelection,
       pageSize: spec.pageSize ?? listPageSize,
-      onItem: note,
+      onItem: (item) => gathered.add(item),
       onRestart: () => {
-        seen = new Map();
+        gathered = new Gathered(context, spec);
       },
     });
-    for (const adds of seen.values()) for (const add of adds) add();
     if (outcome.kind === "partial") capabilities.skip(spec.capability, skippedName(spec), outcome.reason);
   } catch (error) {
-    if (spec.isOptional === true && isMissing(error)) return;
+    if (spec.isOptional === true && isMissing(error)) return [];
     const isWhole = spec.kind === "Pod" || spec.kind === "CustomResourceDefinition";
     if (isWhole) capabilities.miss(spec.capability, reasonOf(error));
     else capabilities.skip(spec.capability, skippedName(spec), reasonOf(error));
   }
+  return gathered.parts();
+}
+
+class Gathered {
+  readonly #context: ObjectsContext;
+  readonly #spec: ListSpec;
+  readonly #collectors: readonly Collector[];
+  readonly #versions = new Map<string, ComponentVersion>();
+
+  constructor(context: ObjectsContext, spec: ListSpec) {
+    this.#context = context;
+    this.#spec = spec;
+    this.#collectors = [
+      new WorkloadCollector(context.knowledgeBase),
+      new CrdCollector(),
+      new WebhookCollector(),
+      new ServiceCollector(),
+      new GitopsCollector(),
+    ];
+  }
+
+  add(item: ManifestMap): void {
+    const { apiVersion, kind } = this.#spec;
+    const isPod = kind === "Pod";
+    if (isPod && finishedPhases.has(item.map("status")?.text("phase") ?? "")) return;
+    const object = asObject(item, apiVersion, kind);
+    if (object === undefined) return;
+    const ref = isPod ? ownerRef(item, object) : this.#context.refOf(item);
+    for (const collector of this.#collectors) collector.add(object, ref);
+    if (!isPod) return;
+    this.#context.onPod(item);
+    for (const version of versionsOf(object))
+      this.#versions.set(`${version.component}\0${version.node ?? ""}`, version);
+  }
+
+  parts(): Partial<Inventory>[] {
+    return [
+      ...this.#collectors.map((collector) => collector.contribute()),
+      { controlPlane: [...this.#versions.values()] },
+    ];
+  }
+}
+
+/** Lists of all parts one after the other; the engine adds up what is named twice. */
+function mergeParts(parts: readonly Partial<Inventory>[]): Partial<Inventory> {
+  const merged: Record<string, unknown> = {};
+  for (const part of parts) {
+    for (const [name, value] of Object.entries(part)) {
+      const known = merged[name];
+      if (Array.isArray(value)) merged[name] = Array.isArray(known) ? [...known, ...value] : value;
+      else if (typeof value === "number") merged[name] = (typeof known === "number" ? known : 0) + value;
+    }
+  }
+  return merged;
+}
+
+/** Which pods run an add-on changes by the hour, where it runs does not; an ingress class adds nothing to an image. */
+function tidyAddOns(addOns: readonly AddOnUsage[]): AddOnUsage[] {
+  const shown = new Set(addOns.filter(({ source }) => source !== "ingressclass").map(({ id }) => id));
+  return addOns
+    .filter(({ id, source }) => source !== "ingressclass" || !shown.has(id))
+    .map(({ objects: _, objectsOmitted: __, ...addOn }) => addOn);
 }
 
 function skippedName({ apiVersion, path }: ListSpec): string {
