@@ -25,6 +25,7 @@ import {
  *   deliver [1>2]           messages arrive, and what they cause, until nothing is left; synced on the way
  *   step 1>2                the messages under way from 1 to 2 arrive, and nothing else happens
  *   drop [1>2]              messages under way are lost
+ *   keep 3>1 / replay       messages under way are copied / the copies arrive late, as a network may do
  *   cut 1 / mend            node 1 hears and reaches nobody / everybody does again
  *   restart 1               what was not synced is lost
  *   wipe 1                  everything is lost
@@ -109,6 +110,7 @@ export class RaftCluster {
   readonly #nodes = new Map<string, Node>();
   readonly #cut = new Set<string>();
   #network: RaftMessage[] = [];
+  readonly #kept: RaftMessage[] = [];
   #lives = 0;
 
   constructor(options: RaftClusterOptions) {
@@ -202,6 +204,12 @@ export class RaftCluster {
         return;
       case "drop":
         this.#take(first);
+        return;
+      case "keep":
+        this.#kept.push(...this.#network.filter(({ from, to }) => first === `${from}>${to}`));
+        return;
+      case "replay":
+        for (const message of this.#kept.splice(0)) this.#arrive(message);
         return;
       case "cut":
         this.#cut.add(first);

@@ -10,6 +10,8 @@ interface Scenario {
   readonly expected: Readonly<Record<string, string>>;
   readonly reads?: Readonly<Record<string, readonly (number | undefined)[]>>;
   readonly underWay?: readonly string[];
+  /** Nodes that recover at the end. */
+  readonly recovering?: readonly string[];
 }
 
 const three = { nodes: ["1", "2", "3"] };
@@ -282,6 +284,55 @@ const scenarios: readonly Scenario[] = [
     expected: { "1": "leader 1/1/3: 1- 1- 1a", "3": "follower 1/1/3: 1- 1- 1a" },
   },
   {
+    name: "a late answer of a recovery that is over does not begin it again",
+    cluster: three,
+    script: `elect 1
+      wipe 3
+      tick 1
+      step 1>3
+      sync 3
+      keep 3>1
+      deliver
+      tick 1 2
+      deliver
+      tick 1 2
+      deliver
+      replay
+      cut 2
+      propose 1 b
+      deliver
+      tick 1 2
+      deliver`,
+    expected: { "1": "leader 1/3/3: 1- 1- 1b", "3": "follower 1/3/3: 1- 1- 1b" },
+  },
+  {
+    name: "a late answer of the life before does not end a recovery that the follower has not heard the end of",
+    cluster: three,
+    script: `elect 1
+      propose 1 a
+      sync 1
+      step 1>3
+      sync 3
+      keep 3>1
+      deliver
+      wipe 3
+      tick 1
+      step 1>3
+      deliver
+      replay
+      tick 1 2
+      deliver
+      tick 1 2
+      deliver
+      cut 2
+      propose 1 b
+      deliver
+      tick 1 2
+      deliver`,
+    expected: { "1": "leader 1/4/4: 1- 1a 1- 1b", "3": "follower 1/4/4: 1- 1a 1- 1b" },
+    recovering: [],
+  },
+  {
     name: "no more than the window is on its way to a follower",
     cluster: { ...three, inFlightAppendsMax: 2 },
     script: "elect 1\n cut 3\n drop\n propose 1 a\n propose 1 b\n propose 1 c\n propose 1 d",
@@ -290,13 +341,15 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-for (const { name, cluster: options, script, expected, reads, underWay } of scenarios) {
+for (const { name, cluster: options, script, expected, reads, underWay, recovering } of scenarios) {
   t.test(name, async (t) => {
     const cluster = new RaftCluster(options);
     cluster.run(script);
     for (const [id, text] of Object.entries(expected)) t.equal(cluster.describe(id), text, `node ${id}`);
     for (const [id, results] of Object.entries(reads ?? {})) t.strictSame(cluster.node(id).reads, results);
     if (underWay !== undefined) t.strictSame(cluster.underWay, underWay);
+    const recoveringNow = options.nodes.filter((id) => cluster.node(id).raft.isRecovering);
+    if (recovering !== undefined) t.strictSame(recoveringNow, recovering);
     t.strictSame(cluster.divergences, []);
   });
 }
