@@ -30,33 +30,35 @@ export const fetchWaitMaxMs = 60_000;
 
 export function createMessageRoutes(service: QueueService): readonly Route[] {
   return [
-    {
-      method: "POST",
-      path: "/topics/{topic}/messages",
-      operationId: "publish",
-      tag,
-      summary: "Publish one message or several",
-      description:
-        "All or nothing is validated first. Messages of one request that go to one partition are stored together, in order.",
-      query: [
-        {
-          name: "acks",
-          description: "When to answer: synced on a majority, on the leader, or not at all",
-          schema: z.enum(["all", "leader", "none"]).default("all"),
+    ...[
+      { path: "/topics/{topic}/messages", operationId: "publish", summary: "Publish one message or several" },
+      { path: "/topics/{topic}/messages/batch", operationId: "publishBatch", summary: "Publish several messages" },
+    ].map(
+      (variant): Route => ({
+        ...variant,
+        method: "POST",
+        tag,
+        description:
+          "All or nothing is validated first. Messages of one request that go to one partition are stored together, in order.",
+        query: [
+          {
+            name: "acks",
+            description: "When to answer: synced on a majority, on the leader, or not at all",
+            schema: z.enum(["all", "leader", "none"]).default("all"),
+          },
+        ],
+        body: {
+          "application/json": publishBodySchema,
+          [cloudEventMediaType]: z.record(z.string(), z.unknown()),
+          [cloudEventBatchMediaType]: z.array(z.record(z.string(), z.unknown())),
         },
-      ],
-      body: {
-        "application/json": publishBodySchema,
-        [cloudEventMediaType]: z.record(z.string(), z.unknown()),
-        [cloudEventBatchMediaType]: z.array(z.record(z.string(), z.unknown())),
-      },
-      isBodyRequired: true,
-      status: 200,
-      response: publishResponseSchema,
-      errors: [404, 409, 413, 415, 503, 504],
-      aliases: ["/topics/{topic}/messages/batch"],
-      handle: (context) => publish(service, context),
-    },
+        isBodyRequired: true,
+        status: 200,
+        response: publishResponseSchema,
+        errors: [404, 409, 413, 415, 503, 504],
+        handle: (context) => publish(service, context),
+      }),
+    ),
     {
       method: "GET",
       path: "/topics/{topic}/partitions/{partition}/messages",

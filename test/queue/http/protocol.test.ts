@@ -86,12 +86,7 @@ t.test("the document is OpenAPI 3.1 and names each route once", async (t) => {
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     ),
   );
-  const aliases = [
-    "POST /topics/{topic}/messages/batch",
-    "POST /groups/{group}/offsets/commit",
-    "POST /messages/extend-visibility",
-    "GET /health",
-  ];
+  const aliases = ["POST /groups/{group}/offsets/commit", "POST /messages/extend-visibility", "GET /health"];
   t.strictSame([...routed].filter((route) => !documented.has(route)).sort(), [...aliases].sort());
   t.strictSame(
     [...documented].filter((route) => !routed.has(route)),
