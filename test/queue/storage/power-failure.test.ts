@@ -102,7 +102,7 @@ async function failPower(
   try {
     await inspect(join(after, name), acked);
   } finally {
-    execFileSync("umount", [after]);
+    execFileSync("umount", ["--lazy", after]);
   }
   await rm(copy);
 }

@@ -42,10 +42,31 @@ export function walFileName(fileNumber: number): string {
 }
 
 export function recoverWal(disk: Disk, folder: string): RecoveredWal {
-  const { files, spare, unreadable, nextFileNumber } = openFiles(disk, folder);
+  const opened = openFiles(disk, folder);
+  const { files, unreadable } = opened;
   if (files.length === 0 && unreadable.length > 0) {
     throw new Error(`Cannot open write-ahead log: no header is readable in ${unreadable.join(", ")}`);
   }
+  const gap = files.findLastIndex((file, at) => at > 0 && numberOf(file) !== numberOf(files[at - 1]) + 1);
+  // Files go oldest first, but a power failure may bring one back that was to go before one that is gone already. If what
+  // lies behind the gap is whole without it, nothing is missing.
+  if (gap > 0) {
+    const rest = scanFiles(files.slice(gap), unreadable);
+    if ([...rest.shards.values()].every((shard) => shard.damage === undefined)) {
+      for (const { file } of files.slice(0, gap)) {
+        file.close();
+        disk.remove(file.path);
+      }
+      return { ...opened, ...rest };
+    }
+  }
+  return { ...opened, ...scanFiles(files, unreadable) };
+}
+
+function scanFiles(
+  files: readonly WalFile[],
+  unreadable: readonly string[],
+): Pick<RecoveredWal, "shards" | "files" | "end" | "chain" | "previousEnd"> {
   const recovery = new Recovery();
   if (unreadable.length > 0) recovery.loseAll(`file ${unreadable.join(", ")} has no readable header`);
   let end = fileHeaderSize;
@@ -53,8 +74,8 @@ export function recoverWal(disk: Disk, folder: string): RecoveredWal {
   let previousEnd = 0;
   for (const [position, walFile] of files.entries()) {
     const next = files[position + 1];
-    if (next !== undefined && next.header.fileNumber !== walFile.header.fileNumber + 1) {
-      recovery.loseAll(`file ${walFileName(walFile.header.fileNumber + 1)} is missing`);
+    if (next !== undefined && numberOf(next) !== numberOf(walFile) + 1) {
+      recovery.loseAll(`file ${walFileName(numberOf(walFile) + 1)} is missing`);
     }
     const expectedEnd = next === undefined ? undefined : readFirstGroup(next.file, next.header)?.durablePosition;
     recovery.enter(walFile);
@@ -64,7 +85,11 @@ export function recoverWal(disk: Disk, folder: string): RecoveredWal {
     chain = result.chain;
   }
   recovery.finish();
-  return { shards: recovery.shards, files, spare, end, chain, previousEnd, nextFileNumber };
+  return { shards: recovery.shards, files, end, chain, previousEnd };
+}
+
+function numberOf(file: WalFile | undefined): number {
+  return file?.header.fileNumber ?? 0;
 }
 
 class Recovery {
@@ -218,6 +243,8 @@ function openFiles(disk: Disk, folder: string): OpenedFiles {
     if (header === undefined) unreadable.push(name);
     else disk.remove(path);
   }
+  // What an earlier life renamed and removed must not come back after files have been used again.
+  disk.syncFolder(folder);
   const lastWritten = opened.findLastIndex((entry) => entry.isWritten);
   const files = opened.slice(0, lastWritten + 1).map((entry) => entry.walFile);
   const [spare, ...surplus] = opened.slice(lastWritten + 1).map((entry) => entry.walFile);
