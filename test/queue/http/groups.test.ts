@@ -349,6 +349,7 @@ t.test("every documented operation was answered well at least once", async (t) =
   await rest.request("PATCH", "/topics/topic-1", { partitions: 2 });
   await rest.request("GET", "/topics/topic-1/partitions");
   await rest.request("GET", "/topics/topic-1/partitions/0/messages");
+  await rest.request("POST", "/topics/topic-1/messages/batch", { messages: [{ value: "x" }] });
   await rest.request("DELETE", "/topics/topic-1");
   const expected = Object.entries(rest.document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
