@@ -43,16 +43,21 @@ export class WorkloadCollector implements Collector {
   readonly #volumePlugins: ReadonlySet<string>;
   readonly #pluginOfProvisioner = new Map<string, string>();
   readonly #frozenRegistries: ReadonlySet<string>;
-  readonly #addOns = new Map<string, { usage: Omit<AddOnUsage, "namespaces" | "objects">; refs: ObjectRef[] }>();
+  readonly #addOns = new Map<string, { usage: Omit<AddOnUsage, "namespaces" | "objects">; refs: Set<ObjectRef> }>();
   readonly #ingressAddOns = new Map<string, ObjectRef[]>();
-  readonly #volumes = new UsageTally();
-  readonly #provisioners = new UsageTally();
-  readonly #registries = new UsageTally();
-  readonly #masterSelectors = new UsageTally();
+  readonly #volumes: UsageTally;
+  readonly #provisioners: UsageTally;
+  readonly #registries: UsageTally;
+  readonly #masterSelectors: UsageTally;
   readonly #flags: ComponentFlags[] = [];
   readonly #unrecognized = new Set<string>();
 
-  constructor(knowledgeBase: KnowledgeBase) {
+  /** @param maxObjects most objects that a usage lists */
+  constructor(knowledgeBase: KnowledgeBase, maxObjects: number = Number.POSITIVE_INFINITY) {
+    this.#volumes = new UsageTally(maxObjects);
+    this.#provisioners = new UsageTally(maxObjects);
+    this.#registries = new UsageTally(maxObjects);
+    this.#masterSelectors = new UsageTally(maxObjects);
     this.#recognizer = createImageRecognizer(knowledgeBase);
     this.#knownAddOns = new Set(knowledgeBase.addOns.map(({ id }) => id));
     for (const { id, match } of knowledgeBase.addOns)
@@ -135,8 +140,8 @@ export class WorkloadCollector implements Collector {
   #addAddOn(usage: Omit<AddOnUsage, "namespaces" | "objects">, ref: ObjectRef): void {
     const key = `${usage.id}\0${usage.version}\0${usage.source}\0${usage.chartVersion ?? ""}`;
     const known = this.#addOns.get(key);
-    if (known === undefined) this.#addOns.set(key, { usage, refs: [ref] });
-    else if (!known.refs.includes(ref)) known.refs.push(ref);
+    if (known === undefined) this.#addOns.set(key, { usage, refs: new Set([ref]) });
+    else known.refs.add(ref);
   }
 
   #addIngressClass(controller: string | undefined, ref: ObjectRef): void {
@@ -146,7 +151,7 @@ export class WorkloadCollector implements Collector {
   }
 
   #listAddOns(): AddOnUsage[] {
-    const addOns = [...this.#addOns.values()].map(({ usage, refs }) => withPlaces(usage, refs));
+    const addOns = [...this.#addOns.values()].map(({ usage, refs }) => withPlaces(usage, [...refs]));
     const shown = new Set(addOns.map(({ id }) => id));
     for (const [id, refs] of this.#ingressAddOns) {
       if (!shown.has(id)) addOns.push(withPlaces({ id, version: "", source: "ingressclass" }, refs));

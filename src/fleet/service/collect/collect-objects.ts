@@ -17,6 +17,7 @@ import { parseImageReference } from "../../model/image-recognition.ts";
 import type { AddOnUsage, CapabilityName, ComponentVersion, Inventory, ObjectRef } from "../../model/inventory.ts";
 import type { KnowledgeBase } from "../../model/knowledge-base.ts";
 import { type CapabilityLog, reasonOf } from "./capability-log.ts";
+import { maxObjectsPerUsage } from "./collect-api-usage.ts";
 import { isMissing } from "./discovery.ts";
 import {
   asObject,
@@ -168,12 +169,13 @@ class Gathered {
   readonly #spec: ListSpec;
   readonly #collectors: readonly Collector[];
   readonly #versions = new Map<string, ComponentVersion>();
+  readonly #refs = new Map<string, ObjectRef>();
 
   constructor(context: ObjectsContext, spec: ListSpec) {
     this.#context = context;
     this.#spec = spec;
     this.#collectors = [
-      new WorkloadCollector(context.knowledgeBase),
+      new WorkloadCollector(context.knowledgeBase, maxObjectsPerUsage),
       new CrdCollector(),
       new WebhookCollector(),
       new ServiceCollector(),
@@ -187,12 +189,20 @@ class Gathered {
     if (isPod && finishedPhases.has(item.map("status")?.text("phase") ?? "")) return;
     const object = asObject(item, apiVersion, kind);
     if (object === undefined) return;
-    const ref = isPod ? ownerRef(item, object) : this.#context.refOf(item);
+    const ref = isPod ? this.#shared(ownerRef(item, object)) : this.#context.refOf(item);
     for (const collector of this.#collectors) collector.add(object, ref);
     if (!isPod) return;
     this.#context.onPod(item);
     for (const version of versionsOf(object))
       this.#versions.set(`${version.component}\0${version.node ?? ""}`, version);
+  }
+
+  /** Pods of one workload share one reference, so that it counts once. */
+  #shared(ref: ObjectRef): ObjectRef {
+    const key = `${ref.namespace ?? ""}/${ref.name}`;
+    const known = this.#refs.get(key) ?? ref;
+    this.#refs.set(key, known);
+    return known;
   }
 
   parts(): Partial<Inventory>[] {
