@@ -166,6 +166,29 @@ t.test("files roll, are released when all shards agree, and are used again", (t)
   t.end();
 });
 
+t.test("a released file that a power failure brings back is no damage", (t) => {
+  const machine = new Machine();
+  const log = machine.open();
+  machine.write(log, entry(1, 1, 1, "x".repeat(2000)));
+  const bytes = machine.disk.open("wal/000000000001.wal", "read").read(0, 64 * 1024);
+  for (let index = 2; index <= 150; index += 1) {
+    machine.write(log, entry(1, index, 1, "x".repeat(2000)));
+    log.release(1, index - 5, 1);
+  }
+  machine.time.advance(1000);
+  machine.disk.killProcess();
+  machine.time.clear();
+  t.notOk(walFiles(machine).includes("000000000002.wal"));
+  const file = machine.disk.open("wal/000000000001.wal", "create");
+  file.write(0, [bytes]);
+  file.sync();
+  const again = machine.open();
+  t.equal(again.recovered().get(1)?.damage, undefined);
+  t.equal(texts(again, 1, 146, 150).length, 5);
+  t.notOk(walFiles(machine).includes("000000000001.wal"), "and it goes");
+  t.end();
+});
+
 t.test("one quiet shard keeps the files it needs", (t) => {
   const machine = new Machine();
   const log = machine.open();
