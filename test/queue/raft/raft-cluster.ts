@@ -172,7 +172,10 @@ export class RaftCluster {
         this.#elect(first);
         return;
       case "win":
-        this.#win(first, [second, third]);
+        this.#win(
+          first,
+          [second, third].filter((id) => id !== ""),
+        );
         return;
       case "propose":
         if (this.node(first).raft.propose([Buffer.from(second)]) === undefined) throw new Error(`${line}: refused`);

@@ -10,6 +10,7 @@ interface Scenario {
   readonly expected: Readonly<Record<string, string>>;
   readonly reads?: Readonly<Record<string, readonly (number | undefined)[]>>;
   readonly underWay?: readonly string[];
+  readonly voters?: Readonly<Record<string, readonly string[]>>;
   /** Nodes that recover at the end. */
   readonly recovering?: readonly string[];
 }
@@ -144,6 +145,39 @@ const scenarios: readonly Scenario[] = [
     reads: { "1": [] },
   },
   {
+    name: "one follower of four is no majority for a read, two are",
+    cluster: five,
+    script: "elect 1\n read 1\n step 1>2\n step 2>1",
+    expected: { "1": "leader 1/1/1: 1-" },
+    reads: { "1": [] },
+  },
+  {
+    name: "two followers of four are a majority for a read",
+    cluster: five,
+    script: "elect 1\n read 1\n step 1>2\n step 2>1\n step 1>3\n step 3>1",
+    expected: { "1": "leader 1/1/1: 1-" },
+    reads: { "1": [1] },
+  },
+  {
+    name: "a new leader answers no read before it has committed in its own term",
+    cluster: three,
+    script: `elect 1
+      propose 1 a
+      step 1>2
+      sync
+      step 2>1
+      drop
+      cut 1
+      tick 3 11
+      win 2 3
+      read 2
+      tick 2
+      step 2>3
+      step 3>2`,
+    expected: { "2": "leader 2/0/3: 1- 1a 2-" },
+    reads: { "2": [] },
+  },
+  {
     name: "a deposed leader gives up the reads it has promised",
     cluster: three,
     script: "elect 1\n cut 1\n read 1\n drop\n tick 1 20\n drop",
@@ -206,6 +240,7 @@ const scenarios: readonly Scenario[] = [
       tick 2
       deliver`,
     expected: { "1": "follower 2/2/2: 1- 2-", "2": "leader 2/2/2: 1- 2-", "3": "follower 2/2/2: 1- 2-" },
+    voters: { "1": ["1", "2", "3"] },
   },
   {
     name: "a follower that needs what the log let go takes a snapshot and goes on from there",
@@ -341,18 +376,44 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-for (const { name, cluster: options, script, expected, reads, underWay, recovering } of scenarios) {
+for (const { name, cluster: options, script, expected, reads, underWay, voters, recovering } of scenarios) {
   t.test(name, async (t) => {
     const cluster = new RaftCluster(options);
     cluster.run(script);
     for (const [id, text] of Object.entries(expected)) t.equal(cluster.describe(id), text, `node ${id}`);
     for (const [id, results] of Object.entries(reads ?? {})) t.strictSame(cluster.node(id).reads, results);
     if (underWay !== undefined) t.strictSame(cluster.underWay, underWay);
+    for (const [id, names] of Object.entries(voters ?? {})) t.strictSame(cluster.node(id).raft.members.voters, names);
     const recoveringNow = options.nodes.filter((id) => cluster.node(id).raft.isRecovering);
     if (recovering !== undefined) t.strictSame(recoveringNow, recovering);
     t.strictSame(cluster.divergences, []);
   });
 }
+
+const memberRefusals = [
+  { name: "while another change is not committed", script: "elect 1\n members 1 remove 3", reason: /another change/ },
+  { name: "before the leader has committed in its term", script: "win 1 2 3", reason: /has not committed/ },
+  { name: "on a node that does not lead", script: "", reason: /does not lead/ },
+] as const;
+
+for (const { name, script, reason } of memberRefusals) {
+  t.test(`members do not change ${name}`, async (t) => {
+    const cluster = new RaftCluster({ nodes: ["1", "2", "3", "4"], voters: ["1", "2", "3"] });
+    cluster.run(script);
+    t.throws(() => cluster.run("members 1 addLearner 4"), { message: reason });
+  });
+}
+
+t.test("changes of members that make no sense are refused", async (t) => {
+  const cluster = new RaftCluster({ nodes: ["1", "2"], voters: ["1"] });
+  cluster.run("tick 1\n deliver");
+  t.throws(() => cluster.run("members 1 remove 1"), { message: /last voter/ });
+  t.throws(() => cluster.run("members 1 addLearner 1"), { message: /member already/ });
+  t.throws(() => cluster.run("members 1 remove 9"), { message: /not a member/ });
+  t.throws(() => cluster.run("members 1 promote 2"), { message: /not caught up/ });
+  cluster.run("members 1 addLearner 2\n deliver\n tick 1\n deliver\n members 1 promote 2\n deliver");
+  t.strictSame(cluster.node("1").raft.members.voters, ["1", "2"]);
+});
 
 class CountsOldTerms extends Raft {
   protected override mayCommitByCounting(): boolean {
