@@ -174,7 +174,7 @@ const scenarios: readonly Scenario[] = [
       tick 2
       step 2>3
       step 3>2`,
-    expected: { "2": "leader 2/0/3: 1- 1a 2-" },
+    expected: { "2": "leader 2/1/3: 1- 1a 2-" },
     reads: { "2": [] },
   },
   {
