@@ -62,6 +62,7 @@ t.test("an engine that hangs is given up and the branch rolled back", async (t) 
   await using socket = await FaultySocket.listen(folder);
   await using bench = new LocalBench();
   await bench.run("source", "add", "shop", "--host", source.host);
+  await bench.run("branch", "create", "first", "--from", "shop");
   socket.arm(-1, "drop");
   await bench.try(["branch", "create", "b", "--from", "shop"], { DOCKER_HOST: socket.url });
   const starting = socket.requests.findIndex((request) => /containers\/[0-9a-f]+\/start/.test(request));

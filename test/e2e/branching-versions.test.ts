@@ -97,6 +97,10 @@ for (const major of majors) {
     await checkIntegrity(t, bench, "one");
     t.strictSame(await bench.sql("one", "SELECT count(*)::int FROM pgbench_history"), [[0]]);
     t.equal(source.sql("SELECT count(*) FROM pgbench_history"), "0", "the source saw nothing");
+    source.sql("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements', 'no_such_library'");
+    const missing = await bench.try(["source", "refresh", "shop"]);
+    t.match(missing.errorOutput, /it preloads the library "no_such_library", which the image does not hold/);
+    t.match(await bench.run("source", "ls"), /ready +1/, "the source is as it was");
     for (const name of ["child", "one"]) await bench.run("branch", "destroy", name);
     await bench.run("source", "rm", "shop");
     t.strictSame(await bench.listResources(), { containers: [], volumes: [] });

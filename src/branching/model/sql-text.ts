@@ -12,3 +12,10 @@ export function quoteLiteral(value: string): string {
 export function quoteShell(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
+
+/** Names of a list setting such as `shared_preload_libraries`: parted by commas, in double quotes where needed. */
+export function parseNameList(text: string): readonly string[] {
+  return [...text.matchAll(/"((?:[^"]|"")+)"|([^,"\s]+)/g)].map(
+    (match) => match[1]?.replaceAll('""', '"') ?? match[2] ?? "",
+  );
+}

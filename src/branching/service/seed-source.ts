@@ -18,10 +18,11 @@ import {
   settleStopScript,
   walFileName,
 } from "../model/seed-scripts.ts";
-import { quoteIdentifier, quoteLiteral } from "../model/sql-text.ts";
+import { parseNameList, quoteIdentifier, quoteLiteral } from "../model/sql-text.ts";
 import { copyByBackup } from "./copy-by-backup.ts";
 import { copyByDump } from "./copy-by-dump.ts";
 import { type EngineContext, randomSuffix } from "./engine-context.ts";
+import { runSql } from "./run-sql.ts";
 import type { Step } from "./saga.ts";
 import { querySeed, runShell, runTool, type SeedHelper, type SeedInput, startPrivateServer } from "./seed-helper.ts";
 
@@ -31,6 +32,8 @@ export interface SeedFacts {
   maxConnections: number;
   walSegmentBytes: number;
 }
+
+const libraryTimeoutMs = 60_000;
 
 export function listSeedSteps(context: EngineContext, input: SeedInput, facts: SeedFacts): readonly Step[] {
   let instanceId: string | undefined;
@@ -108,6 +111,7 @@ async function settle(helper: SeedHelper, facts: SeedFacts): Promise<void> {
     await startPrivateServer(helper);
     facts.superuser = await findSuperuser(helper);
     await readServerFacts(helper, facts);
+    await checkPreloadedLibraries(helper, facts.superuser);
     await warnAboutBranches(helper, facts.superuser);
     await cutSubscriptions(helper, facts.superuser);
     if (mode === "freeze") await freezeRows(helper, facts.superuser);
@@ -150,6 +154,34 @@ async function findSuperuser(helper: SeedHelper): Promise<string> {
     );
   }
   return name;
+}
+
+/**
+ * The settle run preloads nothing, branches preload what the source does. A library that the image lacks would keep every
+ * branch from starting: better said now. One that only refuses to be loaded late is there.
+ */
+async function checkPreloadedLibraries(helper: SeedHelper, superuser: string): Promise<void> {
+  const rows = await querySeed(helper, {
+    user: superuser,
+    database: "template1",
+    sql: "SELECT setting FROM pg_catalog.pg_file_settings WHERE name = 'shared_preload_libraries' ORDER BY seqno DESC LIMIT 1;",
+  });
+  for (const name of parseNameList(rows[0]?.[0] ?? "")) {
+    const result = await runSql(helper.context.runtime, {
+      instanceId: helper.instanceId,
+      user: superuser,
+      database: "template1",
+      sql: `LOAD ${quoteLiteral(name)};`,
+      socketFolder: seedSocketFolder,
+      timeoutMs: libraryTimeoutMs,
+      signal: helper.signal,
+    });
+    if (result.exitCode === 0 || !/could not (?:access|load) (?:file|library)/.test(result.stderr)) continue;
+    throw branchingError(
+      "seed_failed",
+      `Cannot seed source "${helper.input.source.name}": it preloads the library "${name}", which the image does not hold; give an image that does with --image`,
+    );
+  }
 }
 
 /** What will surprise in branches, while somebody still looks. */

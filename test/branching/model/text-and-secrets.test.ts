@@ -15,7 +15,7 @@ import {
 import { choosePort, portRange } from "../../../src/branching/model/resource-names.ts";
 import { computeScramVerifier } from "../../../src/branching/model/scram.ts";
 import { isSealedUnder, openSecret, parseSecretKey, sealSecret } from "../../../src/branching/model/secret-box.ts";
-import { quoteIdentifier, quoteLiteral, quoteShell } from "../../../src/branching/model/sql-text.ts";
+import { parseNameList, quoteIdentifier, quoteLiteral, quoteShell } from "../../../src/branching/model/sql-text.ts";
 
 t.test("clipToolOutput() keeps the end and drops what may hold data", async (t) => {
   const output = [
@@ -80,6 +80,8 @@ t.test("quoting leaves no way out", async (t) => {
   t.equal(quoteIdentifier('a"; drop'), '"a""; drop"');
   t.equal(quoteLiteral("it's"), "'it''s'");
   t.equal(quoteLiteral("a\\'b"), " E'a\\\\''b'");
+  t.strictSame(parseNameList('a, "b, c" ,"d""e",$libdir/f'), ["a", "b, c", 'd"e', "$libdir/f"]);
+  t.strictSame(parseNameList(""), []);
   t.equal(quoteShell("a'$(x)`b"), "'a'\\''$(x)`b'");
 });
 

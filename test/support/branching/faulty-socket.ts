@@ -46,7 +46,7 @@ export class FaultySocket implements AsyncDisposable {
       socket.on("close", () => this.#sockets.delete(socket));
     }
     client.on("data", (chunk) => {
-      const match = chunk.toString("latin1", 0, 500).match(requestLine);
+      const match = chunk.toString("latin1", 0, 65_536).match(requestLine);
       const index = match ? this.requests.push(`${match[1]} ${match[2]}`) - 1 : -1;
       if (match && index === this.#faultyIndex) {
         if (this.#fault === "hang") isHanging = true;

@@ -1,3 +1,4 @@
+import type { Registry } from "../../../src/branching/service/ports.ts";
 import type { FakeWorld } from "./fake-world.ts";
 
 /** What is wrong with the world at rest, after gc had its turn; empty when all is well. */
@@ -40,7 +41,10 @@ export async function findProblems(world: FakeWorld): Promise<readonly string[]>
 }
 
 /** Each entry begins where the one before ended, within one life of the name. */
-export async function checkJournal(world: FakeWorld, name: string): Promise<readonly string[]> {
+export async function checkJournal(
+  world: { readonly registry: Pick<Registry, "branches"> },
+  name: string,
+): Promise<readonly string[]> {
   const history = (await world.registry.branches.findHistory(name)) ?? [];
   return history.flatMap((entry, index) => {
     const before = history[index - 1]?.toState;
