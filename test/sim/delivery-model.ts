@@ -100,6 +100,8 @@ export class DeliveryModel {
         if (known === undefined) return;
         known.mayBeDone = true;
         known.isHeld = false;
+        // What was written just before may be lost with it.
+        known.mayBeForgotten = true;
         return;
       }
       case "returned": {
@@ -185,9 +187,7 @@ export class DeliveryModel {
     const known = this.#known.get(keyOf(event));
     if (known === undefined) return;
     if (known.isDone) this.#report("settled-twice", keyOf(event));
-    if (event.attempt !== known.attempt) {
-      this.#report("stale-attempt-settled", `${keyOf(event)} attempt ${event.attempt}, current is ${known.attempt}`);
-    }
+    this.#checkAttempt(event, known);
     known.isDone = true;
     known.isHeld = false;
   }
@@ -196,10 +196,15 @@ export class DeliveryModel {
     const known = this.#known.get(keyOf(event));
     if (known === undefined) return undefined;
     if (known.isDone) this.#report("settled-twice", keyOf(event));
-    if (event.attempt !== known.attempt) {
-      this.#report("stale-attempt-settled", `${keyOf(event)} attempt ${event.attempt}, current is ${known.attempt}`);
-    }
+    this.#checkAttempt(event, known);
     return known;
+  }
+
+  /** The attempt before counts when a crash may have forgotten the last one. */
+  #checkAttempt(event: DeliveryName & { readonly attempt: number }, known: Known): void {
+    if (event.attempt === known.attempt) return;
+    if (known.mayBeForgotten && event.attempt === known.attempt - 1) return;
+    this.#report("stale-attempt-settled", `${keyOf(event)} attempt ${event.attempt}, current is ${known.attempt}`);
   }
 
   #report(kind: AnomalyKind, text: string): void {

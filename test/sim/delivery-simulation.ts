@@ -17,6 +17,8 @@ const members = ["a", "b"];
 const faultyMs = 12_000;
 const settledMs = 60_000;
 const visibilityTimeoutMs = 2_000;
+const silence: unique symbol = Symbol("no answer");
+const silenceMs = 3_000;
 /** What a leader may have handed out without a trace: up to its last deliveries, and one sync of the disk. */
 const forgottenMsMax = unconfirmedMsMax + recordDelayMsMax + 50;
 
@@ -84,19 +86,20 @@ class DeliveryRun {
     void this.#produce();
     for (const member of members) void this.#consume(member);
     this.#scheduleFault();
+    this.#scheduleReunion();
     await world.runUntil(startMs + faultyMs);
     this.#isFaulty = false;
     this.#say("heal");
     this.#network.heal();
     for (const node of this.#nodes) node.start();
     const isDrained = await world.runUntil(startMs + faultyMs + settledMs, () => this.#idlePolls > 12);
-    this.#isOver = true;
     if (!isDrained) this.#say("not drained");
     let isFinished = false;
     void this.#finish().then(() => {
       isFinished = true;
     });
     if (!(await world.runUntil(world.nowMs + 30_000, () => isFinished))) throw new Error("no end");
+    this.#isOver = true;
   }
 
   async #prepare(): Promise<void> {
@@ -116,7 +119,8 @@ class DeliveryRun {
       const service = this.#service();
       if (service !== undefined) {
         try {
-          return await act(service);
+          const answer = await this.#orSilence(act(service));
+          if (answer !== silence) return answer;
         } catch (error) {
           if (isDomainError(error) && error.code === "TOPIC_ALREADY_EXISTS") return undefined as T;
         }
@@ -130,8 +134,9 @@ class DeliveryRun {
       const partition = this.#world.wholeBetween(0, partitions - 1);
       const messages = Array.from({ length: this.#world.wholeBetween(1, 4) }, () => ({ value: "x", partition }));
       const service = this.#service();
-      const results = await service?.publish({ topic, messages }).catch(() => []);
-      for (const { offset, error } of results ?? []) {
+      const results =
+        service === undefined ? [] : await this.#orSilence(service.publish({ topic, messages }).catch(() => []));
+      for (const { offset, error } of results === silence ? [] : results) {
         if (error === undefined && offset >= 0) this.#published.push({ group, topic, partition, offset });
       }
       await this.#sleep(this.#world.between(5, 60));
@@ -142,7 +147,7 @@ class DeliveryRun {
     while (!this.#isOver) {
       const node = this.#nodes.find((candidate) => candidate.service !== undefined);
       const polled = await node?.service
-        ?.poll({ group, memberId, timeoutMs: 0, maxMessages: 5 })
+        ?.poll({ group, memberId, timeoutMs: 0, maxMessages: this.#isFaulty ? 5 : 100 })
         .catch(() => undefined);
       if (node !== undefined && polled !== undefined) {
         this.#noteLeader(node);
@@ -150,7 +155,8 @@ class DeliveryRun {
         this.#idlePolls = polled.messages.length === 0 && !this.#isFaulty ? this.#idlePolls + 1 : 0;
         // Late settlements are part of the game.
         for (const message of polled.messages) {
-          if (this.#world.chance(0.2)) await this.#sleep(this.#world.between(0, 2 * visibilityTimeoutMs));
+          if (this.#isFaulty && this.#world.chance(0.1))
+            await this.#sleep(this.#world.between(0, 2 * visibilityTimeoutMs));
           await this.#settle(message);
         }
       }
@@ -161,13 +167,17 @@ class DeliveryRun {
   async #settle(message: DeliveredMessage): Promise<void> {
     const name = { ...nameOf(message), attempt: message.deliveryCount };
     const ref: DeliveryRef = { kind: "receipt", receiptHandle: message.receiptHandle };
-    const service = this.#service();
+    const node = this.#nodes.find((candidate) => candidate.service !== undefined);
+    const service = node?.service;
+    if (node !== undefined) this.#noteLeader(node);
     // A member that goes away without a word.
     if (service === undefined || (this.#isFaulty && this.#world.chance(0.1))) return;
     const dice = this.#isFaulty ? this.#world.random.fraction() : 0;
     if (dice < 0.6) {
-      const [outcome] = await service.ack([ref]);
-      if (outcome?.kind === "ok")
+      const answer = await this.#orSilence(service.ack([ref]));
+      const outcome = answer === silence ? undefined : answer[0];
+      if (outcome === undefined) this.#model.apply({ kind: "unknown", ...name });
+      else if (outcome.kind === "ok")
         this.#model.apply({ kind: "acked", ...name, isAlreadyAcked: outcome.value.isAlreadyAcked });
       else if (outcome !== undefined && isOutcomeUnknown(outcome.error.code))
         this.#model.apply({ kind: "unknown", ...name });
@@ -175,13 +185,21 @@ class DeliveryRun {
     }
     const delayMs = 300;
     const beganMs = this.#world.nowMs;
-    const [outcome] = await service.nack([ref], { isRequeue: dice < 0.95, delayMs });
-    if (outcome?.kind === "ok") {
+    const answer = await this.#orSilence(service.nack([ref], { isRequeue: dice < 0.95, delayMs }));
+    const outcome = answer === silence ? undefined : answer[0];
+    if (outcome === undefined) this.#model.apply({ kind: "unknown", ...name });
+    else if (outcome.kind === "ok") {
       if (outcome.value.action === "requeued")
         this.#model.apply({ kind: "returned", ...name, visibleAtMs: beganMs + delayMs - 1 });
       else this.#model.apply({ kind: "deadLettered", ...name });
     } else if (outcome !== undefined && isOutcomeUnknown(outcome.error.code))
       this.#model.apply({ kind: "unknown", ...name });
+  }
+
+  /** A node that died does not answer. */
+  #orSilence<T>(answer: Promise<T>): Promise<T | typeof silence> {
+    const waited = this.#sleep(silenceMs).then((): typeof silence => silence);
+    return Promise.race([answer, waited]);
   }
 
   #noteDelivered(message: DeliveredMessage, memberId: string): void {
@@ -213,6 +231,18 @@ class DeliveryRun {
       if (!this.#isFaulty) return;
       this.#fault();
       this.#scheduleFault();
+    });
+  }
+
+  /** The metadata follow the data shard: only a node that leads both is asked here. */
+  #scheduleReunion(): void {
+    this.#world.after(200, () => {
+      const leader = this.#nodes.find((node) => node.host?.isLeader(1));
+      const holder = this.#nodes.find((node) => node.host?.isLeader(0));
+      if (leader !== undefined && holder !== undefined && leader !== holder) {
+        holder.host?.transferLeadership(0, leader.id);
+      }
+      if (!this.#isOver) this.#scheduleReunion();
     });
   }
 

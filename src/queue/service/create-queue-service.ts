@@ -92,9 +92,9 @@ export function createQueueService(options: QueueServiceOptions): QueueService {
   return {
     async start() {
       while (!hasLeaders(broker)) await wait(timers, readyCheckMs);
-      if (broker.metadata.state.receiptKey === undefined && broker.metadata.isLeader) {
-        const key = Buffer.from(random.bytes(receiptKeySize)).toString("base64");
-        await broker.changeMetadata({ kind: "ensureReceiptKey", key });
+      while (broker.metadata.state.receiptKey === undefined && !broker.closing.aborted) {
+        await ensureReceiptKey(broker);
+        if (broker.metadata.state.receiptKey === undefined) await wait(timers, readyCheckMs);
       }
       groups.start();
       retention.start();
@@ -161,6 +161,18 @@ export function createQueueService(options: QueueServiceOptions): QueueService {
 function hasLeaders(broker: Broker): boolean {
   if (broker.replication.leaderOf(metadataShard) === undefined) return false;
   return [...broker.shards.keys()].every((shard) => broker.replication.leaderOf(shard) !== undefined);
+}
+
+/** The leader of the metadata makes the key; the others see it come. */
+async function ensureReceiptKey(broker: Broker): Promise<void> {
+  if (!broker.metadata.isLeader) return;
+  const key = Buffer.from(broker.random.bytes(receiptKeySize)).toString("base64");
+  try {
+    await broker.changeMetadata({ kind: "ensureReceiptKey", key });
+  } catch (error) {
+    // Another leader does it, or this one at the next try.
+    broker.logger.debug({ err: error }, "the key of receipts is not written yet");
+  }
 }
 
 function wait(timers: Timers, delayMs: number): Promise<void> {

@@ -23,6 +23,11 @@ import { Schedule } from "./schedule.ts";
  * it keeps can be rebuilt from the shard's state.
  */
 export const recordDelayMsMax = 20;
+/**
+ * A leader that gets no acquisition written for this long hands out nothing more: it may have been replaced without
+ * knowing, and what it hands out then, its successor hands out too.
+ */
+export const unconfirmedMsMax = 250;
 const deadLettersPerPollMax = 1_000;
 const pauseMs = 60_000;
 
@@ -30,6 +35,8 @@ interface Entry {
   readonly dispatcher: Dispatcher;
   readonly reader: RecordReader;
   readonly machine: ShardMachine;
+  /** A poll found acquisitions unconfirmed for too long; it is woken when they are. */
+  isHeldBack: boolean;
 }
 
 export interface DeliverOptions {
@@ -111,6 +118,10 @@ export class DispatchService {
     const { dispatcher } = entry;
     const nowMs = this.#broker.steadyMs();
     if (dispatcher.pausedUntilMs > nowMs) return [];
+    entry.isHeldBack = nowMs - (dispatcher.unconfirmedSinceMs() ?? nowMs) > unconfirmedMsMax;
+    if (entry.isHeldBack) return [];
+    // Before anything is reserved: what cannot be signed must not be held.
+    const receiptKey = this.receiptKey();
     dispatcher.setWeights(ref.topic.settings.priorityWeights);
     const messages: DeliveredMessage[] = [];
     let bytes = 0;
@@ -132,7 +143,7 @@ export class DispatchService {
           for (const rest of chosen.slice(index)) dispatcher.putBack(rest);
           return this.#delivered(entry, ref, messages, bytes);
         }
-        messages.push(this.#hold(entry, ref, candidate, record, options, nowMs));
+        messages.push(this.#hold(entry, ref, candidate, record, { ...options, nowMs, receiptKey }));
       }
     }
     return this.#delivered(entry, ref, messages, bytes);
@@ -165,6 +176,10 @@ export class DispatchService {
 
   recordAll(): void {
     for (const entry of this.#unrecorded) this.#record(entry);
+  }
+
+  wake(dispatcher: Dispatcher): void {
+    this.wakeUps.wake(wakeKey(dispatcher.group, dispatcher.partition.key));
   }
 
   /** A deadline got nearer than the schedule knows. */
@@ -260,7 +275,7 @@ export class DispatchService {
       nowMs: this.#broker.steadyMs(),
       term: machine.term,
     });
-    const entry: Entry = { dispatcher, reader: new RecordReader(partition.log), machine };
+    const entry: Entry = { dispatcher, reader: new RecordReader(partition.log), machine, isHeldBack: false };
     this.#entries.set(key, entry);
     addTo(this.#byPartition, partition.key, entry);
     addTo(this.#byGroup, group, entry);
@@ -403,12 +418,11 @@ export class DispatchService {
     ref: TopicPartitionRef,
     candidate: { readonly offset: number; readonly priority: Priority },
     record: RecordCursor,
-    options: DeliverOptions,
-    nowMs: number,
+    options: DeliverOptions & { readonly nowMs: number; readonly receiptKey: ReceiptKey },
   ): DeliveredMessage {
     const { dispatcher, machine } = entry;
     const visibilityMs = options.visibilityMs ?? ref.topic.settings.visibilityTimeoutMs;
-    const hold = { memberId: options.memberId, term: machine.term, atMs: nowMs, visibilityMs };
+    const hold = { memberId: options.memberId, term: machine.term, atMs: options.nowMs, visibilityMs };
     const { attempt, term, untilMs } = dispatcher.reserve(candidate, hold);
     const open = dispatcher.delivery.open.get(candidate.offset);
     this.#deliveredByPriority[candidate.priority] += 1;
@@ -434,7 +448,7 @@ export class DispatchService {
           attempt,
           term,
         },
-        this.receiptKey(),
+        options.receiptKey,
       ),
       visibleUntilMs: this.toWallMs(untilMs),
     };
@@ -478,7 +492,10 @@ export class DispatchService {
         missing,
       } as const;
       this.#broker.proposer.propose(machine.shard, operation).then(
-        () => dispatcher.forgetReservations(reservations),
+        () => {
+          dispatcher.forgetReservations(reservations);
+          if (entry.isHeldBack) this.wakeUps.wake(wakeKey(dispatcher.group, dispatcher.partition.key));
+        },
         (error: unknown) => {
           this.#broker.logger.debug({ shard: machine.shard, err: error }, "acquisitions could not be recorded");
           this.#returnLater(dispatcher, reservations, visibilityMs);

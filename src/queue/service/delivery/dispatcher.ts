@@ -71,6 +71,8 @@ export class Dispatcher {
   readonly #waiting = new MinHeap<Waiting>((a, b) => a.untilMs < b.untilMs);
   readonly #reserved = new Map<number, Reservation>();
   readonly #reservedByMember = new Map<string, number>();
+  /** Offset → acknowledgements on their way. */
+  readonly #settling = new Map<number, number>();
   #unrecorded: Reservation[] = [];
   #missing: OffsetRun[] = [];
   #seenResets: number;
@@ -178,11 +180,37 @@ export class Dispatcher {
     return reservation;
   }
 
+  /**
+   * Acknowledgements of deliveries that are over are on their way. Until they are answered these messages stay here:
+   * handed out now, they would be acknowledged under the hands of their new holder. Returns what to give to `endSettle`.
+   */
+  beginSettle(offsets: readonly number[]): readonly number[] {
+    const loose = offsets.filter((offset) => !this.delivery.isDone(offset) && this.findHeld(offset) === undefined);
+    for (const offset of loose) this.#settling.set(offset, (this.#settling.get(offset) ?? 0) + 1);
+    return loose;
+  }
+  endSettle(loose: readonly number[]): void {
+    for (const offset of loose) {
+      const count = (this.#settling.get(offset) ?? 1) - 1;
+      if (count > 0) this.#settling.set(offset, count);
+      else {
+        this.#settling.delete(offset);
+        this.#putBackLoose(offset);
+      }
+    }
+  }
+
   noteMissing(offset: number): void {
     this.#missing.push({ offset, count: 1 });
   }
 
   // ── Recording ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Since when an acquisition waits for being applied; undefined when none does. */
+  unconfirmedSinceMs(): number | undefined {
+    const oldest = this.#reserved.values().next();
+    return oldest.done ? undefined : oldest.value.atMs;
+  }
 
   get hasUnrecorded(): boolean {
     return this.#unrecorded.length > 0 || this.#missing.length > 0;
@@ -346,7 +374,9 @@ export class Dispatcher {
     for (let head = heap.peek(); head !== undefined; head = heap.peek()) {
       const { offset } = head;
       const open = this.delivery.open.get(offset);
-      if (!this.delivery.isDone(offset) && this.#findReserved(offset) === undefined && !open?.isInFlight) return offset;
+      const isSettling = this.#settling.has(offset);
+      if (!isSettling && !this.delivery.isDone(offset) && this.#findReserved(offset) === undefined && !open?.isInFlight)
+        return offset;
       heap.pop();
     }
     return undefined;
@@ -371,7 +401,22 @@ export class Dispatcher {
     if (run !== undefined) run.from += 1;
   }
 
+  #putBackLoose(offset: number): void {
+    const open = this.delivery.open.get(offset);
+    if (this.delivery.isDone(offset) || open?.isInFlight) return;
+    if (open !== undefined) {
+      this.noteWaiting(open);
+      return;
+    }
+    const { log } = this.partition;
+    for (let priority = 0; priority < priorityCount; priority += 1) {
+      const candidate = { offset, priority: priority as Priority };
+      if (log.nextOffset(candidate.priority, offset) === offset) this.putBack(candidate);
+    }
+  }
+
   #isTaken(offset: number): boolean {
+    if (this.#settling.has(offset)) return true;
     return this.delivery.isDone(offset) || this.delivery.open.has(offset) || this.#reserved.has(offset);
   }
 

@@ -188,9 +188,12 @@ export class SettleService implements DeliveryUseCases {
     const fail = (error: DomainError): void => {
       for (const { index } of items) outcomes[index] = { kind: "error", error };
     };
+    let dispatcher: Dispatcher | undefined;
+    let loose: readonly number[] = [];
     try {
-      const dispatcher = this.#dispatch.find(group, ref);
+      dispatcher = this.#dispatch.find(group, ref);
       if (dispatcher !== undefined) this.#dispatch.record(dispatcher);
+      loose = dispatcher?.beginSettle(items.map((item) => item.target.offset)) ?? [];
       const result = await this.#broker.proposer.propose(ref.shard, {
         kind: "ack",
         group,
@@ -213,6 +216,9 @@ export class SettleService implements DeliveryUseCases {
     } catch (error) {
       if (!isDomainError(error)) throw error;
       fail(error);
+    } finally {
+      dispatcher?.endSettle(loose);
+      if (dispatcher !== undefined && loose.length > 0) this.#dispatch.wake(dispatcher);
     }
   }
 
