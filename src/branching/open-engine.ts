@@ -29,10 +29,12 @@ export interface EngineOptions {
   readonly generatesKey?: boolean;
   readonly hooks?: SagaHooks;
   readonly observer?: EngineObserver;
+  /** How long the container engine may take for one ordinary answer. Default 60 s. */
+  readonly dockerCallTimeoutMs?: number;
 }
 
 const placementFact = "volume_placement";
-const dockerCallTimeoutMs = 60_000;
+const defaultDockerCallTimeoutMs = 60_000;
 
 export async function openEngine(options: EngineOptions): Promise<BranchingEngine> {
   const endpoint = resolveDockerEndpoint(options.environment, options.userHome);
@@ -42,7 +44,7 @@ export async function openEngine(options: EngineOptions): Promise<BranchingEngin
     endpoint,
     instanceId: registry.instanceId,
     random: systemRandom,
-    callTimeoutMs: dockerCallTimeoutMs,
+    callTimeoutMs: options.dockerCallTimeoutMs ?? defaultDockerCallTimeoutMs,
     placement: await settlePlacement(registry, toPlacement(options.config)),
   });
   return new BranchingEngine({
