@@ -195,7 +195,7 @@ t.test("a full disk keeps what was added", async (t) => {
   await checkpoint(machine, storage);
   machine.disk.setCapacity(0);
   for (let sequence = 1; sequence <= 5000; sequence += 1)
-    storage.delays.add(ref, entry(sequence, sequence, "x".repeat(300)));
+    storage.delays.add(ref, entry(sequence, sequence, "x".repeat(1000)));
   t.equal(storage.isDiskFull, true);
   t.equal(storage.delays.scan(ref, { limit: 5001 }).length, 5000);
   machine.disk.setCapacity(Number.MAX_SAFE_INTEGER);

@@ -21,12 +21,15 @@ interface DelayLogOwner {
   discard(path: string): void;
   /** The bucket's content is in memory now. */
   noteLoaded(bucket: DelayBucket): void;
+  /** So many more bytes of the bucket wait for being written. */
+  noteUnwritten(bucket: DelayBucket, bytes: number): void;
   /** The bucket is out of use. */
   noteGone(bucket: DelayBucket): void;
 }
 
 const bucketEntriesMax = 2048;
 const bucketBytesMax = 2 * 1024 * 1024;
+const slotBytesMax = 256 * 1024;
 /** For more entries than this, the file is read as a whole. */
 const readOneByOneMax = 16;
 
@@ -59,25 +62,20 @@ export class DelayLog {
   get nextDueMs(): number | undefined {
     return this.#buckets.find((bucket) => bucket.liveCount > 0)?.minDueMs;
   }
-  get unwrittenBytes(): number {
-    let size = this.#slots.unwrittenBytes;
-    for (const bucket of this.#buckets) size += bucket.unwrittenBytes;
-    return size;
-  }
 
-  /** Returns the bytes that wait in memory because of it. */
-  add(entry: DelayedEntry): number {
+  add(entry: DelayedEntry): void {
     if (this.#buckets.length === 0) this.#buckets.push(this.#createBucket(0, 0));
     let at = this.#bucketIndexOf(entry.dueMs, entry.sequence);
     if (this.#isFull(this.#bucket(at))) at = this.#makeRoom(at, entry);
     const bucket = this.#bucket(at);
     const before = bucket.unwrittenBytes;
     bucket.add(entry);
+    this.#owner.noteUnwritten(bucket, bucket.unwrittenBytes - before);
     if (bucket.isLoaded) this.#owner.noteLoaded(bucket);
     this.#slots.set(entry.sequence, entry.dueMs);
     this.#lastSequence = Math.max(this.#lastSequence, entry.sequence);
     this.#count += 1;
-    return bucket.unwrittenBytes - before;
+    if (this.#slots.unwrittenBytes > slotBytesMax) this.#owner.context.tryWrite(() => this.#slots.flush());
   }
 
   find(sequence: number): DelayedEntry | undefined {
@@ -97,7 +95,9 @@ export class DelayLog {
     if (this.#buckets.length === 0) return false;
     const at = this.#bucketIndexOf(dueMs, sequence);
     const bucket = this.#bucket(at);
+    const before = bucket.unwrittenBytes;
     if (bucket.liveCount === 0 || !bucket.remove(sequence)) return false;
+    this.#owner.noteUnwritten(bucket, bucket.unwrittenBytes - before);
     this.#owner.noteLoaded(bucket);
     this.#count -= 1;
     const current = this.#slots.chunkOf(this.#lastSequence);
@@ -175,6 +175,7 @@ export class DelayLog {
     this.#replace(at, 1, [first, second]);
     for (const fresh of [first, second]) {
       this.#owner.context.tryWrite(() => fresh.flush());
+      if (fresh.unwrittenBytes > 0) this.#owner.noteUnwritten(fresh, fresh.unwrittenBytes);
       this.#owner.noteLoaded(fresh);
     }
     return isBefore(entry, middle) ? at : at + 1;

@@ -9,7 +9,9 @@ import { DelayLog, type DelayLogState } from "./delay-log.ts";
  * says what there is, and the shard's checkpoint that follows at once syncs it. What is in memory is bounded: unwritten
  * records, the look-up tables of a few buckets, and some numbers per bucket of up to 2,048 messages.
  */
-const unwrittenBytesMax = 1024 * 1024;
+const unwrittenBytesMax = 4 * 1024 * 1024;
+/** Written in one go when there is too much: a millisecond or two, not all that waits. */
+const bucketsPerFlush = 32;
 const loadedEntriesMax = 16_384;
 /** How often the second limit is looked at. */
 const callsPerLimit = 64;
@@ -24,6 +26,8 @@ export class FileDelayStore implements DelayStore {
   readonly #logs = new Map<string, DelayLog>();
   /** The least recently used first. */
   readonly #loaded = new Set<DelayBucket>();
+  /** Buckets with something to write, the longest waiting first. */
+  readonly #dirty = new Set<DelayBucket>();
   #unwrittenBytes = 0;
   #callsSinceLimit = 0;
   #garbage: string[] = [];
@@ -34,8 +38,8 @@ export class FileDelayStore implements DelayStore {
   }
 
   add(ref: PartitionRef, entry: DelayedEntry): void {
-    this.#unwrittenBytes += this.#ensure(ref).add(entry);
-    if (this.#unwrittenBytes > unwrittenBytesMax) this.#flush();
+    this.#ensure(ref).add(entry);
+    if (this.#unwrittenBytes > unwrittenBytesMax) this.#flushSome();
     this.#limitLoaded();
   }
 
@@ -80,6 +84,7 @@ export class FileDelayStore implements DelayStore {
   prepareCheckpoint(): string {
     for (const [key, log] of this.#logs) if (log.count === 0) this.#giveUp(key, log);
     for (const log of this.#logs.values()) log.flush();
+    this.#dirty.clear();
     this.#unwrittenBytes = 0;
     this.#garbageOfPrepared.push(...this.#garbage.splice(0));
     const logs = [...this.#logs.values()].map((log) => log.state());
@@ -93,7 +98,6 @@ export class FileDelayStore implements DelayStore {
 
   restore(manifest: string | undefined): void {
     for (const [key, log] of this.#logs) this.#giveUp(key, log);
-    this.#unwrittenBytes = 0;
     const parsed: DelayManifest =
       manifest === undefined || manifest === "" ? { version: 1, logs: [] } : JSON.parse(manifest);
     if (parsed.version !== 1) throw new Error(`Cannot open delayed messages: manifest version ${parsed.version}`);
@@ -130,17 +134,34 @@ export class FileDelayStore implements DelayStore {
           this.#loaded.delete(bucket);
           this.#loaded.add(bucket);
         },
-        noteGone: (bucket) => this.#loaded.delete(bucket),
+        noteUnwritten: (bucket, bytes) => {
+          this.#dirty.add(bucket);
+          this.#unwrittenBytes += bytes;
+        },
+        noteGone: (bucket) => {
+          this.#loaded.delete(bucket);
+          if (this.#dirty.delete(bucket)) this.#unwrittenBytes -= bucket.unwrittenBytes;
+        },
       },
       state,
     );
   }
 
-  #flush(): void {
-    this.#context.tryWrite(() => {
-      for (const log of this.#logs.values()) log.flush();
-      this.#unwrittenBytes = 0;
-    });
+  #flushSome(): void {
+    let count = 0;
+    for (const bucket of this.#dirty) {
+      if (count === bucketsPerFlush) return;
+      this.#flushBucket(bucket);
+      count += 1;
+    }
+  }
+
+  #flushBucket(bucket: DelayBucket): void {
+    const size = bucket.unwrittenBytes;
+    this.#context.tryWrite(() => bucket.flush());
+    if (bucket.unwrittenBytes > 0) return;
+    this.#dirty.delete(bucket);
+    this.#unwrittenBytes -= size;
   }
 
   #limitLoaded(): void {
@@ -152,7 +173,7 @@ export class FileDelayStore implements DelayStore {
     for (const bucket of this.#loaded) {
       if (entries <= loadedEntriesMax || this.#loaded.size === 1) return;
       entries -= bucket.liveCount;
-      if (!bucket.hasFile) this.#context.tryWrite(() => bucket.flush());
+      if (!bucket.hasFile) this.#flushBucket(bucket);
       bucket.unload();
       this.#loaded.delete(bucket);
     }
