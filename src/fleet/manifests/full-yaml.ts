@@ -11,7 +11,6 @@ import {
   isMap,
   isScalar,
   isSeq,
-  Lexer,
   LineCounter,
   type Pair,
   parseDocument,
@@ -23,11 +22,13 @@ import { maxNestingDepth } from "./limits.ts";
 import { type DuplicateKey, detached, isNullText, ManifestMap, type ManifestNode } from "./manifest-node.ts";
 import { type NodeBudget, sequenceEntryUnits } from "./node-budget.ts";
 import { type Selection, selectField } from "./selection.ts";
+import { findTokenExcess } from "./token-excess.ts";
 
 export type YamlReading =
   | { readonly kind: "read"; readonly root: ManifestNode | undefined; readonly duplicates: readonly DuplicateKey[] }
   | { readonly kind: "invalid"; readonly line: number; readonly problem: string }
   | { readonly kind: "too-deep"; readonly line: number }
+  | { readonly kind: "too-sparse"; readonly line: number }
   | { readonly kind: "over-budget"; readonly line: number };
 
 export interface FullYamlOptions {
@@ -40,11 +41,11 @@ export interface FullYamlOptions {
 type Tree = Alias | Scalar | YAMLMap | YAMLSeq;
 
 class Stop {
-  readonly kind: "invalid" | "too-deep" | "over-budget";
+  readonly kind: "invalid" | "too-deep" | "too-sparse" | "over-budget";
   readonly offset: number;
   readonly problem: string;
 
-  constructor(kind: "invalid" | "too-deep" | "over-budget", offset: number, problem = "") {
+  constructor(kind: Stop["kind"], offset: number, problem = "") {
     this.kind = kind;
     this.offset = offset;
     this.problem = problem;
@@ -55,7 +56,8 @@ export function readFullYaml(text: string, options: FullYamlOptions): YamlReadin
   const lines = new LineCounter();
   const lineOf = (offset: number): number => options.firstLine + countLineFeeds(text, offset);
   try {
-    checkTokens(text, options.budget.remaining);
+    const excess = findTokenExcess(text, options.budget.remaining);
+    if (excess !== undefined) throw new Stop(excess.kind, excess.offset);
     const document = parseDocument(text, {
       schema: "failsafe",
       uniqueKeys: false,
@@ -77,47 +79,6 @@ export function readFullYaml(text: string, options: FullYamlOptions): YamlReadin
     const line = lineOf(failure.offset);
     if (failure.kind === "invalid") return { kind: "invalid", line, problem: failure.problem };
     return { kind: failure.kind, line };
-  }
-}
-
-/** Bounds of what the parser is given: each scalar and collection token is at least one unit, each `-` four. */
-function checkTokens(text: string, units: number): void {
-  let used = 0;
-  let offset = 0;
-  let lineStart = 0;
-  let flowDepth = 0;
-  let isScalarNext = false;
-  for (const token of new Lexer().lex(text)) {
-    // Marks for the parser stand for no character of the text.
-    if (token === "\u0002" || token === "\u0018") continue;
-    if (token === "\u001f") {
-      used += 1;
-      isScalarNext = true;
-      continue;
-    }
-    const code = token.charCodeAt(0);
-    if (isScalarNext) {
-      isScalarNext = false;
-    } else if (token === "[" || token === "{") {
-      flowDepth += 1;
-      used += 1;
-    } else if (token === "]" || token === "}") {
-      flowDepth -= 1;
-    } else if (token === "-" || token === "?") {
-      used += token === "-" ? sequenceEntryUnits : 1;
-      // A block inside a block begins further right, or is a sequence in a mapping: two levels for a column at most.
-      if (offset - lineStart > 2 * maxNestingDepth) throw new Stop("too-deep", offset);
-    } else if (token === "," || token === ":" || code === 33 || code === 38 || code === 42) {
-      // Tags, anchors and aliases, and what separates: a text of nothing else has an end too.
-      used += code === 42 ? 1 : 0.25;
-    } else if (code === 32 && offset === lineStart && token.length > 2 * maxNestingDepth && flowDepth === 0) {
-      throw new Stop("too-deep", offset);
-    }
-    if (flowDepth > maxNestingDepth) throw new Stop("too-deep", offset);
-    if (used > units) throw new Stop("over-budget", offset);
-    offset += token.length;
-    const lineFeed = token.lastIndexOf("\n");
-    if (lineFeed >= 0) lineStart = offset - token.length + lineFeed + 1;
   }
 }
 

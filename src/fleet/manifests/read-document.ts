@@ -5,7 +5,7 @@
 import { readBlockYaml } from "./block-yaml.ts";
 import { readFullYaml } from "./full-yaml.ts";
 import { readJson } from "./json-text.ts";
-import { maxNestingDepth } from "./limits.ts";
+import { maxLayoutTokens, maxNestingDepth } from "./limits.ts";
 import type { DuplicateKey, ManifestNode } from "./manifest-node.ts";
 import type { NodeBudget } from "./node-budget.ts";
 import { objectSelection } from "./object-selection.ts";
@@ -53,6 +53,8 @@ function fromYaml(reading: ReturnType<typeof readFullYaml>, text: string, budget
       return overBudget(reading.line, budget);
     case "too-deep":
       return tooDeep(reading.line);
+    case "too-sparse":
+      return tooSparse(reading.line);
     case "invalid":
       return isOnlyDirectives(text)
         ? { kind: "read", root: undefined, duplicates: [] }
@@ -67,6 +69,11 @@ function overBudget(line: number, budget: NodeBudget): DocumentReading {
 
 function tooDeep(line: number): DocumentReading {
   return { kind: "refused", line, reason: "limit", problem: `it nests deeper than ${maxNestingDepth} levels` };
+}
+
+function tooSparse(line: number): DocumentReading {
+  const problem = `it has more than ${maxLayoutTokens} line ends and comments outside of texts`;
+  return { kind: "refused", line, reason: "limit", problem };
 }
 
 function syntax(line: number, text: string, problem: string): DocumentReading {

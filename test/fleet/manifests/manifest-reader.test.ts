@@ -307,6 +307,17 @@ t.test("bombs end in an error, soon and in bounded memory", async (t) => {
     { name: "many entries", content: `a:\n${"- b\n".repeat(900_000)}`, error: /more than 400000 nodes/ },
     { name: "many flow entries", content: `a: [${"b,".repeat(1_500_000)}]`, error: /more than 400000 nodes/ },
     { name: "many anchors and tags", content: `a: [${"&a !b c, ".repeat(400_000)}]`, error: /more than 400000 nodes/ },
+    { name: "many tags on nothing", content: `a: ${"!a ".repeat(1_300_000)}`, error: /more than 400000 nodes/ },
+    {
+      name: "many comments",
+      content: `a: &x 1\n${"#\n".repeat(2_000_000)}`,
+      error: /more than 400000 line ends and comments/,
+    },
+    {
+      name: "many blank lines",
+      content: `a: &x 1\n${"\n".repeat(4_000_000)}`,
+      error: /more than 400000 line ends and comments/,
+    },
     { name: "an endless quoted text", content: `a: "${"x\n ".repeat(1_300_000)}`, error: /no YAML/ },
     { name: "an endless single quoted text", content: `a: '${"''".repeat(1_900_000)}x`, error: /no YAML/ },
     { name: "an endless JSON text", content: `{"a": "${"\\\\".repeat(1_900_000)}`, error: /no JSON/ },
@@ -317,7 +328,7 @@ t.test("bombs end in an error, soon and in bounded memory", async (t) => {
     const reading = readAll(content);
     const ms = performance.now() - start;
     t.match(reading.error, error, name);
-    t.ok(ms < 6000, `${name}: ${Math.round(ms)} ms`);
+    t.ok(ms < 15_000, `${name}: ${Math.round(ms)} ms`);
   }
   const grown = (process.memoryUsage().rss - before) / 2 ** 20;
   t.ok(grown < 700, `grew by ${Math.round(grown)} MiB`);
