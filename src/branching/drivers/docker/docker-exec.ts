@@ -42,6 +42,7 @@ async function openExec(
       Tty: false,
       User: spec.user ?? "0:0",
       Env: Object.entries(spec.environment ?? {}).map(([name, value]) => `${name}=${value}`),
+      abortSignal: limit,
     }),
     limit,
   );

@@ -54,6 +54,8 @@ const keeperImageMajors = ["17", "18", "16", "15", "14"] as const;
 const postgresPort = "5432/tcp";
 const probeIntervalMs = 10;
 const livenessIntervalMs = 200;
+/** Our own limit speaks first; this one only takes the connection away. */
+const requestGraceMs = 1000;
 const pullTimeoutMs = 15 * 60_000;
 
 export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
@@ -62,6 +64,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
 
 class DockerRuntime implements Runtime {
   readonly #docker: Docker;
+  /** For what may be silent for long: programs, pulls, stops. A request of the other one ends with its time limit. */
+  readonly #patientDocker: Docker;
   readonly #options: DockerRuntimeOptions;
   readonly #calls: DockerCalls;
   #volumes: Promise<VolumeBackend> | undefined;
@@ -70,7 +74,9 @@ class DockerRuntime implements Runtime {
 
   constructor(options: DockerRuntimeOptions) {
     this.#options = options;
-    this.#docker = new Docker(toDockerOptions(options.endpoint));
+    const target = toDockerOptions(options.endpoint);
+    this.#docker = new Docker({ ...target, timeout: options.callTimeoutMs + requestGraceMs });
+    this.#patientDocker = new Docker(target);
     this.#calls = createDockerCalls(options.callTimeoutMs);
   }
 
@@ -128,7 +134,7 @@ class DockerRuntime implements Runtime {
 
   async stopInstance(id: string, graceMs: number): Promise<void> {
     const seconds = Math.ceil(graceMs / 1000);
-    const container = this.#docker.getContainer(id);
+    const container = this.#patientDocker.getContainer(id);
     await this.#calls.call("stop the container", () => container.stop({ t: seconds }), [304, 404], graceMs + 10_000);
   }
 
@@ -194,11 +200,11 @@ class DockerRuntime implements Runtime {
   }
 
   exec(id: string, spec: ExecSpec, signal: AbortSignal): Promise<ExecResult> {
-    return runExec(this.#docker.getContainer(id), spec, signal);
+    return runExec(this.#patientDocker.getContainer(id), spec, signal);
   }
 
   openSession(id: string, argv: readonly string[], signal: AbortSignal): Promise<ExecSession> {
-    return openExecSession(this.#docker.getContainer(id), argv, signal);
+    return openExecSession(this.#patientDocker.getContainer(id), argv, signal);
   }
 
   async createVolume(name: string, labels: ResourceLabels, isOnDemand = false): Promise<void> {
@@ -300,7 +306,12 @@ class DockerRuntime implements Runtime {
   async #pull(reference: string, onProgress: (text: string) => void, signal: AbortSignal): Promise<void> {
     const name = /[:@][^/]*$/.test(reference) ? reference : `${reference}:latest`;
     onProgress(`pulling image ${name}`);
-    const stream = await this.#calls.call(`pull image "${name}"`, () => this.#docker.pull(name), [], pullTimeoutMs);
+    const stream = await this.#calls.call(
+      `pull image "${name}"`,
+      () => this.#patientDocker.pull(name),
+      [],
+      pullTimeoutMs,
+    );
     await new Promise<void>((resolve, reject) => {
       const stop = (): void => {
         (stream as unknown as { destroy(): void }).destroy();
@@ -377,7 +388,7 @@ class DockerRuntime implements Runtime {
   async #prepareVolumes(): Promise<VolumeBackend> {
     const { placement, instanceId, random } = this.#options;
     if (placement.kind === "named") return createNamedVolumes(this.#docker, this.#calls, instanceId, random);
-    const tools = { docker: this.#docker, calls: this.#calls, instanceId };
+    const tools = { docker: this.#patientDocker, calls: this.#calls, instanceId };
     if (placement.kind === "directory") {
       if (!(await isKeeperRunning(tools))) {
         const mount: Docker.MountSettings = { Type: "bind", Source: placement.root, Target: keeperRoot };
