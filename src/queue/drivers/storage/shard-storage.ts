@@ -79,6 +79,9 @@ export function createStorageFactory(options: StorageOptions): FileStorageFactor
   };
 }
 
+/** Written in one go when too much waits in memory: a millisecond or two, however many partitions there are. */
+const partitionsPerWrite = 32;
+
 interface Manifest {
   readonly version: 1;
   readonly nextSequence: number;
@@ -91,7 +94,7 @@ interface Garbage {
 }
 
 class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
-  readonly delays: DelayStore;
+  readonly delays: FileDelayStore;
   readonly lastCheckpoint: Checkpoint | undefined;
   readonly #disk: Disk;
   readonly #folder: string;
@@ -101,6 +104,8 @@ class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
   readonly #logs = new Map<string, FilePartitionLog>();
   /** Logs whose state differs from what the last checkpoint said. */
   readonly #changed = new Set<FilePartitionLog>();
+  /** Logs that may have batches in memory only, the longest waiting first. */
+  readonly #unwritten = new Set<FilePartitionLog>();
   /** States as of the last checkpoint, so that resting partitions cost nothing. */
   readonly #states = new Map<string, PartitionState>();
   #garbage: Garbage = { files: [], folders: [] };
@@ -126,7 +131,12 @@ class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
   get partitions(): PartitionLogStore {
     return this;
   }
+  /** Asking tries again: while proposals are refused, nothing else would find out that there is room. */
   get isDiskFull(): boolean {
+    if (!this.#context.isDiskFull) return false;
+    this.#context.isDiskFull = false;
+    this.#writeSome();
+    if (!this.#context.isDiskFull) this.delays.writeSome();
     return this.#context.isDiskFull;
   }
   get unwrittenBytes(): number {
@@ -152,6 +162,7 @@ class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
     this.#logs.delete(keyOf(id));
     this.#states.delete(keyOf(id));
     this.#changed.delete(log);
+    this.#unwritten.delete(log);
     this.#garbage.folders.push(log.folder);
   }
 
@@ -209,6 +220,7 @@ class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
     }
     for (const state of states) this.#states.set(keyOf(state), state);
     this.#changed.clear();
+    this.#unwritten.clear();
     const partitions = [...this.#states.values()];
     const manifest: Manifest = { version: 1, nextSequence: this.#context.nextSequence, partitions };
     return Buffer.from(JSON.stringify(manifest));
@@ -271,8 +283,19 @@ class FileShardStorage implements ShardStorageWithDelays, PartitionLogStore {
 
   #noteChange(log: FilePartitionLog): void {
     if (!log.isDeleted) this.#changed.add(log);
-    if (this.#context.unwrittenBytes <= this.#limits.unwrittenBytes || this.#context.isDiskFull) return;
-    for (const changed of this.#changed) changed.flush();
+    this.#unwritten.add(log);
+    if (this.#context.unwrittenBytes > this.#limits.unwrittenBytes && !this.#context.isDiskFull) this.#writeSome();
+  }
+
+  #writeSome(): void {
+    let count = 0;
+    for (const log of this.#unwritten) {
+      if (count === partitionsPerWrite) return;
+      log.flush();
+      if (this.#context.isDiskFull) return;
+      this.#unwritten.delete(log);
+      count += 1;
+    }
   }
 
   #discard(segment: Segment): void {

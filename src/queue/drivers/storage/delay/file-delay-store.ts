@@ -39,7 +39,7 @@ export class FileDelayStore implements DelayStore {
 
   add(ref: PartitionRef, entry: DelayedEntry): void {
     this.#ensure(ref).add(entry);
-    if (this.#unwrittenBytes > unwrittenBytesMax) this.#flushSome();
+    if (this.#unwrittenBytes > unwrittenBytesMax) this.writeSome();
     this.#limitLoaded();
   }
 
@@ -110,6 +110,17 @@ export class FileDelayStore implements DelayStore {
     this.#loaded.clear();
   }
 
+  /** Writes what has waited longest; stops when the disk is full. */
+  writeSome(): void {
+    let count = 0;
+    for (const bucket of this.#dirty) {
+      if (count === bucketsPerFlush) return;
+      this.#flushBucket(bucket);
+      if (this.#context.isDiskFull) return;
+      count += 1;
+    }
+  }
+
   #giveUp(key: string, log: DelayLog): void {
     log.discard();
     this.#logs.delete(key);
@@ -145,15 +156,6 @@ export class FileDelayStore implements DelayStore {
       },
       state,
     );
-  }
-
-  #flushSome(): void {
-    let count = 0;
-    for (const bucket of this.#dirty) {
-      if (count === bucketsPerFlush) return;
-      this.#flushBucket(bucket);
-      count += 1;
-    }
   }
 
   #flushBucket(bucket: DelayBucket): void {
