@@ -6,6 +6,7 @@ import type { Logger } from "../log/logger.ts";
 import { type Clock, systemTimers } from "../time/clock.ts";
 import type { TlsCertificates } from "../tls/tls-certificates.ts";
 import type { Tracer } from "../tracing/tracer.ts";
+import { createFramingInterceptor } from "./framed-messages.ts";
 import { createCallMiddleware, type GrpcMetrics } from "./grpc-middleware.ts";
 import { PeerCertificates, ReloadingCredentials } from "./grpc-tls.ts";
 import { GrpcHealth, healthDefinition } from "./health-service.ts";
@@ -88,7 +89,7 @@ function channelOptions(options: ServeGrpcOptions, peers: PeerCertificates): Cha
     "grpc.keepalive_timeout_ms": limits.keepaliveTimeoutMs,
     // NOTE: without its channel statistics the library keeps no list of sessions, and cannot cut them at a shutdown.
     "grpc.enable_channelz": 1,
-    ...(clientAuth === "none" ? {} : { interceptors: [peers.createInterceptor(clientAuth)] }),
+    interceptors: [createFramingInterceptor(), ...(clientAuth === "none" ? [] : [peers.createInterceptor(clientAuth)])],
   };
 }
 

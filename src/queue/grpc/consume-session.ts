@@ -2,8 +2,9 @@ import type { TimerHandle, Timers } from "../../platform/time/clock.ts";
 import { queueError } from "../errors.ts";
 import { RecordCursor } from "../model/record-cursor.ts";
 import type { FetchResult, FetchStart, QueueService } from "../service/queue-service.ts";
-import { fromPriority, toMilliseconds, toTimestamp } from "./convert.ts";
-import type { ConsumeRequest, WireMessage } from "./definition.ts";
+import { toMilliseconds } from "./convert.ts";
+import type { ConsumeRequest, ConsumeResponse } from "./definition.ts";
+import { MessageFrames } from "./message-frames.ts";
 import { Gate, type StreamSession, type StreamSink } from "./stream-session.ts";
 
 /**
@@ -14,13 +15,16 @@ export const heartbeatIntervalMs = 5000;
 const fetchBytes = 1024 * 1024;
 const fetchRecordsMax = 10_000;
 const fetchWaitMs = 30_000;
+/** What is handed to the transport at once. */
+const pieceBytes = 32 * 1024;
+const pieceFraction = 4;
 /** How often a reader of all partitions looks for added ones. */
 const partitionCheckMs = 5000;
 
 export interface ConsumeSessionOptions {
   readonly service: QueueService;
   readonly timers: Timers;
-  readonly sink: StreamSink<WireMessage>;
+  readonly sink: StreamSink<ConsumeResponse>;
   readonly request: ConsumeRequest;
 }
 
@@ -37,6 +41,7 @@ export class ConsumeSession implements StreamSession<never> {
   readonly #room = new Gate();
   readonly #readers = new Map<number, Reader>();
   readonly #fetchRecords: number;
+  readonly #pieceMessages: number;
   #isBlocked = false;
   #isOver = false;
   #hasSentSinceTick = false;
@@ -47,6 +52,7 @@ export class ConsumeSession implements StreamSession<never> {
     this.#options = options;
     const { maxInFlight } = options.request;
     this.#fetchRecords = maxInFlight > 0 ? Math.min(maxInFlight, fetchRecordsMax) : fetchRecordsMax;
+    this.#pieceMessages = Math.max(1, Math.ceil(this.#fetchRecords / pieceFraction));
   }
 
   /** @throws DomainError TOPIC_NOT_FOUND, PARTITION_NOT_FOUND, INVALID_ARGUMENT */
@@ -130,24 +136,29 @@ export class ConsumeSession implements StreamSession<never> {
     }
   }
 
+  /** Sends in pieces, so that what waits for the client is bounded however much one fetch gave. */
   async #sendRecords(result: FetchResult, endOffset: number): Promise<void> {
     const limit = Math.min(result.nextOffset, endOffset);
+    const frames = new MessageFrames(result.topic, result.partition);
     for (const batch of result.batches) {
       if (batch.isControl) continue;
       const cursor = new RecordCursor(batch);
       while (cursor.next()) {
         if (cursor.offset < result.startOffset) continue;
-        if (cursor.offset >= limit) return;
-        if (this.#isBlocked) await this.#room.wait();
+        if (cursor.offset >= limit) break;
+        frames.append(cursor);
+        if (frames.sizeBytes >= pieceBytes || frames.count >= this.#pieceMessages) await this.#send(frames);
         if (this.#isOver) return;
-        this.#send(toWireMessage(cursor, result));
       }
     }
+    if (frames.count > 0) await this.#send(frames);
   }
 
-  #send(message: WireMessage): void {
+  async #send(frames: MessageFrames): Promise<void> {
+    if (this.#isBlocked) await this.#room.wait();
+    if (this.#isOver) return;
     this.#hasSentSinceTick = true;
-    if (this.#options.sink.send(message)) return;
+    if (this.#options.sink.send(frames.take())) return;
     this.#isBlocked = true;
     this.#options.sink.onDrain(() => {
       this.#isBlocked = false;
@@ -197,21 +208,4 @@ function toStart(request: ConsumeRequest): FetchStart {
     default:
       throw queueError("INVALID_ARGUMENT", `Cannot read: there is no start ${String(request.start)}`);
   }
-}
-
-const noBytes = new Uint8Array(0);
-
-function toWireMessage(cursor: RecordCursor, result: FetchResult): WireMessage {
-  const message: WireMessage = {
-    topic: result.topic,
-    partition: result.partition,
-    offset: cursor.offset,
-    timestamp: toTimestamp(cursor.timestampMs),
-    key: cursor.key ?? noBytes,
-    payload: cursor.value ?? noBytes,
-    priority: fromPriority(cursor.priority),
-  };
-  if (cursor.hasHeaders) message.headers = Object.fromEntries(cursor.headers());
-  if (cursor.isTombstone) message.tombstone = true;
-  return message;
 }

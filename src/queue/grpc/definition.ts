@@ -1,4 +1,6 @@
 import { Reader, type Writer } from "protobufjs/minimal.js";
+import { assert } from "../../platform/errors/assert.ts";
+import { FramedMessages } from "../../platform/grpc/framed-messages.ts";
 import { queue } from "../gen/queue.js";
 
 /** The service as libraries of gRPC want it described: paths, directions and codecs. */
@@ -10,6 +12,8 @@ export type PublishRequestInit = queue.v1.PublishRequest.$Properties;
 export type PublishResponse = queue.v1.PublishResponse.$Properties;
 export type ConsumeRequest = queue.v1.ConsumeRequest;
 export type WireMessage = queue.v1.Message.$Properties;
+/** Messages of a log go out in bulk, framed already; heartbeats one by one. */
+export type ConsumeResponse = WireMessage | FramedMessages;
 export type GroupRequest = queue.v1.GroupRequest;
 export type GroupRequestInit = queue.v1.GroupRequest.$Properties;
 export type GroupResponse = queue.v1.GroupResponse.$Properties;
@@ -36,6 +40,11 @@ function decodeWith<Decoded>(codec: Pick<Codec<never, Decoded>, "decode">): (byt
   };
 }
 
+function encodeMessage(message: ConsumeResponse): Buffer {
+  assert(!(message instanceof FramedMessages), "framed messages are written as they are");
+  return encodeWith(v1.Message)(message);
+}
+
 export const queueServiceName = "queue.v1.Queue";
 
 export const queueDefinition = {
@@ -55,7 +64,7 @@ export const queueDefinition = {
     responseStream: true,
     requestSerialize: encodeWith(v1.ConsumeRequest),
     requestDeserialize: decodeWith(v1.ConsumeRequest),
-    responseSerialize: encodeWith(v1.Message),
+    responseSerialize: encodeMessage,
     responseDeserialize: decodeWith(v1.Message),
     options: {},
   },

@@ -2,8 +2,8 @@ import type { CallContext } from "nice-grpc-common";
 import { afterPendingEvents } from "../../platform/time/clock.ts";
 import type { StreamSession, StreamSink } from "./stream-session.ts";
 
-/** Responses wait here until the library asks for them; above the mark the session is told to hold back. */
-const waitingCountMax = 512;
+/** Responses (of many messages, where there are many) wait here until the library asks for them; above the mark the session is told to hold back. */
+const waitingCountMax = 16;
 
 /** Joins a session to the library's streams of async iterables. */
 export class ResponseQueue<Response> implements StreamSink<Response> {
