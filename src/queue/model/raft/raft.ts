@@ -968,8 +968,9 @@ export class Raft {
   #noteSnapshotSent(to: NodeId, index: number, isOk: boolean): void {
     const progress = this.#progress.get(to);
     if (progress === undefined || progress.state !== "snapshot") return;
-    // NOTE: when it failed, the probe finds out what is missing and asks for another one.
     progress.probe(isOk ? Math.max(index, progress.matchIndex) + 1 : progress.matchIndex + 1);
+    // NOTE: when it failed, the next tick probes what is missing and asks for another one.
+    progress.isPaused = !isOk;
   }
 
   // --- reads

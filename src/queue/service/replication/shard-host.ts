@@ -1,4 +1,4 @@
-import { errorCode } from "../../../platform/files/disk.ts";
+import { isOutOfRoom } from "../../../platform/files/disk.ts";
 import type { Logger } from "../../../platform/log/logger.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import { queueError } from "../../errors.ts";
@@ -283,7 +283,7 @@ export class ShardHost {
     this.#noteRecovered();
     this.#apply();
     this.#pending.settleDurable(this.raft.durableIndex);
-    this.#reads.settleApplied(this.#appliedIndex);
+    if (this.#isStateWhole) this.#reads.settleApplied(this.#appliedIndex);
     this.#noteLeadership();
   }
 
@@ -382,7 +382,7 @@ export class ShardHost {
       if (!isOutdated) this.#release(mayKeepTrailing ? Math.min(index, this.#trailingIndex(index)) : index);
     } catch (error) {
       // NOTE: without room the log stays as it is, and the next round tries again; any other error is final.
-      if (errorCode(error) === "ENOSPC") {
+      if (isOutOfRoom(error)) {
         this.#options.logger.warn({ shard: this.shard, err: error }, "checkpoint put off: the disk is full");
       } else {
         this.#options.logger.error({ shard: this.shard, err: error }, "shard stopped: its checkpoint failed");
@@ -492,9 +492,19 @@ export class ShardHost {
     } catch (error) {
       this.#receiver = undefined;
       if (this.#failure !== undefined) return;
+      this.#noteInstallFailed(error, receiver.hasFailed);
+      this.#answer(first, "refused");
+    }
+  }
+
+  /** What the sender or a full disk is to blame for is tried again; this node's own failures are final. */
+  #noteInstallFailed(error: unknown, isSendersFault: boolean): void {
+    if (isSendersFault || isOutOfRoom(error)) {
       this.#options.logger.warn({ shard: this.shard, err: error }, "snapshot could not be taken over");
       this.step({ kind: "snapshotFailed" });
-      this.#answer(first, "refused");
+    } else {
+      this.#options.logger.error({ shard: this.shard, err: error }, "shard stopped: a snapshot could not be installed");
+      this.freeze(error instanceof Error ? error : new Error(String(error)));
     }
   }
 

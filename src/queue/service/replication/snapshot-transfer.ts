@@ -111,9 +111,9 @@ export class SnapshotReceiver implements AsyncIterable<Uint8Array> {
     this.lastHeardMs = nowMs;
   }
 
-  /** True once the last part is here. */
-  get isComplete(): boolean {
-    return this.#isComplete;
+  /** The parts stopped coming before the last one. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
   }
 
   receive(chunk: SnapshotChunk, nowMs: number): void {
