@@ -398,6 +398,7 @@ export class DispatchService {
     const name = { offset: message.offset, attempt: open?.attempt ?? 0, term: open?.term ?? 0 };
     this.deadLetter(dispatcher, ref, { ...name, reason, error: undefined, open }).then(
       ({ result }) => {
+        dispatcher.noteBuried(message.offset);
         if (result.kind !== "deadLettered" && result.kind !== "dropped") return;
         const action = result.kind === "dropped" ? "dropped" : "dead_lettered";
         this.#broker.counters.onSettled(ref.topic.name, dispatcher.group, action);

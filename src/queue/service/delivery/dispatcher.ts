@@ -71,6 +71,8 @@ export class Dispatcher {
   readonly #waiting = new MinHeap<Waiting>((a, b) => a.untilMs < b.untilMs);
   readonly #reserved = new Map<number, Reservation>();
   readonly #reservedByMember = new Map<string, number>();
+  /** Chosen and neither reserved nor put back yet: a dead letter on its way, a damaged record that is set aside. */
+  readonly #chosen = new Set<number>();
   /** Offset → acknowledgements on their way. */
   readonly #settling = new Map<number, number>();
   #unrecorded: Reservation[] = [];
@@ -152,6 +154,7 @@ export class Dispatcher {
       const offset = this.#pop(priority, mayTakeFresh);
       if (offset === undefined) break;
       if (!this.delivery.open.has(offset)) freshLeft -= 1;
+      this.#chosen.add(offset);
       chosen.push({ offset, priority });
     }
     return chosen;
@@ -159,6 +162,7 @@ export class Dispatcher {
 
   /** Puts a chosen message back to the front. */
   putBack(message: { readonly offset: number; readonly priority: Priority }): void {
+    this.#chosen.delete(message.offset);
     this.#retriesOf(message.priority).push({ ...message, untilMs: 0 });
   }
 
@@ -173,6 +177,7 @@ export class Dispatcher {
   ): Reservation {
     const attempt = (this.delivery.open.get(message.offset)?.attempt ?? 0) + 1;
     const reservation = { ...message, ...hold, attempt, untilMs: hold.atMs + hold.visibilityMs };
+    this.#chosen.delete(message.offset);
     this.#reserved.set(message.offset, reservation);
     this.#reservedByMember.set(hold.memberId, (this.#reservedByMember.get(hold.memberId) ?? 0) + 1);
     this.#unrecorded.push(reservation);
@@ -201,7 +206,13 @@ export class Dispatcher {
   }
 
   noteMissing(offset: number): void {
+    this.#chosen.delete(offset);
     this.#missing.push({ offset, count: 1 });
+  }
+
+  /** A chosen message was settled without being held. */
+  noteBuried(offset: number): void {
+    this.#chosen.delete(offset);
   }
 
   // ── Recording ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -333,6 +344,7 @@ export class Dispatcher {
     if (this.#seenResets === this.delivery.resetCount) return;
     this.#seenResets = this.delivery.resetCount;
     this.#reserved.clear();
+    this.#chosen.clear();
     this.#reservedByMember.clear();
     this.#unrecorded = [];
     this.#missing = [];
@@ -374,9 +386,8 @@ export class Dispatcher {
     for (let head = heap.peek(); head !== undefined; head = heap.peek()) {
       const { offset } = head;
       const open = this.delivery.open.get(offset);
-      const isSettling = this.#settling.has(offset);
-      if (!isSettling && !this.delivery.isDone(offset) && this.#findReserved(offset) === undefined && !open?.isInFlight)
-        return offset;
+      const isBusy = this.#settling.has(offset) || this.#chosen.has(offset) || open?.isInFlight;
+      if (!isBusy && !this.delivery.isDone(offset) && this.#findReserved(offset) === undefined) return offset;
       heap.pop();
     }
     return undefined;
@@ -416,7 +427,7 @@ export class Dispatcher {
   }
 
   #isTaken(offset: number): boolean {
-    if (this.#settling.has(offset)) return true;
+    if (this.#settling.has(offset) || this.#chosen.has(offset)) return true;
     return this.delivery.isDone(offset) || this.delivery.open.has(offset) || this.#reserved.has(offset);
   }
 
