@@ -1,7 +1,7 @@
 import { assert } from "../../platform/errors/assert.ts";
 import { type DomainError, isDomainError } from "../../platform/errors/domain-error.ts";
 import { branchingError } from "../errors.ts";
-import type { Branch, Source } from "../model/records.ts";
+import type { Branch, Generation, Source } from "../model/records.ts";
 import { type CreateBranchRequest, checkBranch, expiryOf } from "../model/requests.ts";
 import { volumeName } from "../model/resource-names.ts";
 import {
@@ -40,7 +40,9 @@ export async function createBranch(
 
 async function findCurrentGeneration(context: EngineContext, source: Source): Promise<string> {
   const generations = await context.registry.sources.listGenerations();
-  const current = generations.find((item) => item.sourceId === source.id && item.number === source.generation);
+  const isCurrent = ({ sourceId, number, state }: Generation): boolean =>
+    sourceId === source.id && number === source.generation && state === "ready";
+  const current = generations.find(isCurrent);
   assert(current, `source ${source.name} is ready, so its generation ${source.generation} exists`);
   return current.id;
 }

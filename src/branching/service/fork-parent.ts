@@ -205,11 +205,17 @@ async function freezeParent(context: EngineContext, input: ForkInput, base: Bran
   const stacked = { generation: base.generation, chain: [...base.chain, layer] };
   const start = { branchName: parent.name, base: stacked, volume: newVolume, isReleased: true };
   const reason = `freeze for branch ${input.child.name}`;
+  let isClaimed = false;
   const steps: readonly Step[] = [
     {
       name: "claim",
-      run: () => claimFreeze(context, parent, { newVolume, reason, actor: caller.actor }),
-      undo: () => restoreParent(context, parent, base, caller),
+      run: async () => {
+        await claimFreeze(context, parent, { newVolume, reason, actor: caller.actor });
+        isClaimed = true;
+      },
+      undo: async () => {
+        if (isClaimed) await restoreParent(context, parent, base, caller);
+      },
     },
     {
       name: "volume",

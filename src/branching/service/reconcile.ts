@@ -116,9 +116,23 @@ async function failStuckSource(context: EngineContext, name: string): Promise<bo
   const source = await sources.findSource(name);
   if (source === undefined) return false;
   const nowMs = context.clock.nowMs();
-  if (source.state === "seeding") return sources.setSourceState(source.id, "seeding", "failed", nowMs);
-  await sources.releaseRefresh(source.id, nowMs);
+  if (source.state === "seeding") {
+    if (!(await sources.setSourceState(source.id, "seeding", "failed", nowMs))) return false;
+  } else {
+    await sources.releaseRefresh(source.id, nowMs);
+  }
+  await forgetDeadSeeds(context, source.id);
   return true;
+}
+
+/** Without its row a seed that is slow rather than dead cannot be activated; its volume has no owner any more. */
+async function forgetDeadSeeds(context: EngineContext, sourceId: string): Promise<void> {
+  const { sources } = context.registry;
+  for (const generation of await sources.listGenerations()) {
+    if (generation.sourceId === sourceId && generation.state === "seeding") {
+      await sources.deleteUnusedGeneration(generation.id);
+    }
+  }
 }
 
 async function restartBranch(context: EngineContext, name: string, caller: Caller): Promise<boolean> {

@@ -2,7 +2,8 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
-export type Fault = "drop" | "refuse" | "hang";
+/** `cut` is the sly one: the engine does what it was asked, and its answer is lost. */
+export type Fault = "drop" | "refuse" | "hang" | "cut";
 
 const enginePath = "/var/run/docker.sock";
 const requestLine = /^(GET|POST|PUT|DELETE|HEAD) (\S+) HTTP\/1\.1\r\n/;
@@ -40,6 +41,7 @@ export class FaultySocket implements AsyncDisposable {
   #serve(client: Socket): void {
     const engine = connect(enginePath);
     let isHanging = false;
+    let isCut = false;
     for (const socket of [client, engine]) {
       this.#sockets.add(socket);
       socket.on("error", () => {});
@@ -50,14 +52,18 @@ export class FaultySocket implements AsyncDisposable {
       const index = match ? this.requests.push(`${match[1]} ${match[2]}`) - 1 : -1;
       if (match && index === this.#faultyIndex) {
         if (this.#fault === "hang") isHanging = true;
+        else if (this.#fault === "cut") isCut = true;
         else if (this.#fault === "refuse") client.end(refusalText);
         else client.destroy();
-        if (this.#fault !== "hang") engine.destroy();
+        if (this.#fault === "drop" || this.#fault === "refuse") engine.destroy();
       }
       if (!isHanging && !engine.destroyed) engine.write(chunk);
     });
     client.on("end", () => engine.end());
-    engine.on("data", (chunk) => client.write(chunk));
+    engine.on("data", (chunk) => {
+      if (isCut) client.destroy();
+      else client.write(chunk);
+    });
     engine.on("end", () => client.end());
     client.on("close", () => engine.destroy());
   }

@@ -146,10 +146,22 @@ export class RealWorld implements AsyncDisposable {
   async #checkRows(registry: Registry): Promise<readonly string[]> {
     const rows = await registry.branches.listLiveBranches();
     const states = rows.filter((row) => row.state !== "ready" && row.state !== "failed");
+    const layers = await registry.layers.listLayers();
+    const sources = await registry.sources.listSources();
+    const generations = (await registry.sources.listGenerations()).filter(
+      ({ id, sourceId, number, state }) =>
+        state === "seeding" ||
+        (![...rows, ...layers].some((user) => user.generationId === id) &&
+          !sources.some((item) => item.id === sourceId && item.generation === number)),
+    );
     const journals = await Promise.all(
       ["b", ...rows.map((row) => row.name)].map((name) => checkJournal({ registry }, name)),
     );
-    return [...states.map((row) => `branch ${row.name} is ${row.state}`), ...journals.flat()];
+    return [
+      ...states.map((row) => `branch ${row.name} is ${row.state}`),
+      ...generations.map((row) => `nobody stands on generation ${row.number} of ${row.sourceName}, ${row.state}`),
+      ...journals.flat(),
+    ];
   }
 
   /** Runs SQL over the published port as a user does; rows of values. */
