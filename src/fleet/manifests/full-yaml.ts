@@ -57,6 +57,7 @@ export function readFullYaml(text: string, options: FullYamlOptions): YamlReadin
   const lineOf = (offset: number): number => options.firstLine + countLineFeeds(text, offset);
   try {
     const excess = findTokenExcess(text, options.budget.remaining);
+    if (excess?.kind === "unbalanced") throw new Stop("invalid", excess.offset, "A bracket closes nothing");
     if (excess !== undefined) throw new Stop(excess.kind, excess.offset);
     const document = parseDocument(text, {
       schema: "failsafe",

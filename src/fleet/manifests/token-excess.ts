@@ -8,7 +8,8 @@ import { maxLayoutTokens, maxNestingDepth } from "./limits.ts";
 import { sequenceEntryUnits } from "./node-budget.ts";
 
 export interface TokenExcess {
-  readonly kind: "over-budget" | "too-deep" | "too-sparse";
+  /** `unbalanced`: a bracket closes nothing. The parser would need time for each that follows. */
+  readonly kind: "over-budget" | "too-deep" | "too-sparse" | "unbalanced";
   readonly offset: number;
 }
 
@@ -47,6 +48,7 @@ export function findTokenExcess(text: string, maxUnits: number): TokenExcess | u
       if ((isIndicator && column > maxColumn) || (isIndentation && token.length > maxColumn))
         return { kind: "too-deep", offset };
     }
+    if (counts.flowDepth < 0) return { kind: "unbalanced", offset };
     if (counts.flowDepth > maxNestingDepth) return { kind: "too-deep", offset };
     if (counts.units > maxUnits || counts.marks > maxUnits) return { kind: "over-budget", offset };
     if (counts.layout > maxLayoutTokens) return { kind: "too-sparse", offset };
@@ -73,6 +75,8 @@ function countToken(counts: Counts, token: string): void {
       return;
     case "?":
     case "*":
+    case '"':
+    case "'":
       counts.units += 1;
       return;
     case ",":

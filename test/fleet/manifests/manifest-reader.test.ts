@@ -309,6 +309,21 @@ t.test("bombs end in an error, soon and in bounded memory", async (t) => {
     { name: "many anchors and tags", content: `a: [${"&a !b c, ".repeat(400_000)}]`, error: /more than 400000 nodes/ },
     { name: "many tags on nothing", content: `a: ${"!a ".repeat(1_300_000)}`, error: /more than 400000 nodes/ },
     {
+      name: "brackets that close nothing",
+      content: `&x a: b\n${"]".repeat(4_000_000)}`,
+      error: /no YAML: a bracket closes nothing/,
+    },
+    {
+      name: "braces that close nothing",
+      content: `&x a: b\n${"}".repeat(4_000_000)}`,
+      error: /no YAML: a bracket closes nothing/,
+    },
+    {
+      name: "quoted texts one after the other",
+      content: `&x a: b\n${'"a" '.repeat(1_000_000)}`,
+      error: /more than 400000 nodes/,
+    },
+    {
       name: "many comments",
       content: `a: &x 1\n${"#\n".repeat(2_000_000)}`,
       error: /more than 400000 line ends and comments/,
