@@ -121,6 +121,24 @@ t.test("poll() and ack()", async (t) => {
   );
 });
 
+t.test("a long poll that a limit holds back goes on when there is room", async (t) => {
+  const fixture = await prepare(1_100);
+  const { messages } = await fixture.poll("g", "a", 1_000);
+  for (const settle of [
+    () => fixture.service.ack([receipt(messages[0])]),
+    () => fixture.service.nack([receipt(messages[1])], { delayMs: 60_000 }),
+    () => fixture.service.reject([receipt(messages[2])]),
+  ]) {
+    const waiting = fixture.service.poll({ group: "g", memberId: "a", timeoutMs: 10_000, maxMessages: 10 });
+    await fixture.settle();
+    const beganMs = fixture.time.nowMs;
+    await settle();
+    await fixture.advance(50);
+    t.equal((await waiting).messages.length, 1);
+    t.ok(fixture.time.nowMs - beganMs < 1_000);
+  }
+});
+
 t.test("naming a delivery", async (t) => {
   await t.test("without a group: the one that holds it", async (t) => {
     const fixture = await prepare(3);

@@ -102,6 +102,16 @@ export class DispatchService {
     return [key, wakeKey(group, key)];
   }
 
+  /** What wakes a long poll that a limit of open messages holds back; undefined when none does. */
+  roomKey(group: string, memberId: string): string | undefined {
+    const isFull = [...(this.#byGroup.get(group) ?? [])].some(({ dispatcher }) => dispatcher.isFull);
+    return isFull || this.roomOf(group, memberId) === 0 ? roomKey(group) : undefined;
+  }
+  /** Deliveries of the group were settled. */
+  noteRoom(group: string): void {
+    this.wakeUps.wake(roomKey(group));
+  }
+
   find(group: string, ref: TopicPartitionRef): Dispatcher | undefined {
     return this.#entry(group, ref)?.dispatcher;
   }
@@ -316,6 +326,7 @@ export class DispatchService {
       return;
     }
     for (const open of waiting) entry.dispatcher.noteWaiting(open);
+    this.noteRoom(group);
     if (waiting.length > 0) this.#schedule.set(entry, entry.dispatcher.nextTimeMs());
     this.wakeUps.wake(wakeKey(group, partition.key));
   }
@@ -534,6 +545,10 @@ function headersOfRetry(attempt: number, open: Readonly<OpenMessage>): readonly 
 
 function entryKey(group: string, partitionKey: string): string {
   return `${partitionKey} ${group}`;
+}
+
+function roomKey(group: string): string {
+  return `room ${group}`;
 }
 
 function wakeKey(group: string, partitionKey: string): string {

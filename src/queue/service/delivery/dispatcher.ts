@@ -114,6 +114,10 @@ export class Dispatcher {
   get inFlightCount(): number {
     return this.delivery.inFlightCount + this.#reserved.size;
   }
+  /** So many messages are open that only returns go out. */
+  get isFull(): boolean {
+    return this.delivery.openCount + this.#reserved.size >= openMessageCountMax;
+  }
   inFlightCountOf(memberId: string): number {
     return this.delivery.inFlightCountOf(memberId) + (this.#reservedByMember.get(memberId) ?? 0);
   }

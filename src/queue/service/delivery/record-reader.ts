@@ -11,6 +11,8 @@ export class RecordReader {
   #batches: readonly BatchView[] = [];
   #current: RecordCursor | undefined;
   #currentBatch: BatchView | undefined;
+  /** The current cursor while it has not stepped yet. */
+  #fresh: RecordCursor | undefined;
 
   constructor(log: PartitionLog) {
     this.#log = log;
@@ -28,9 +30,6 @@ export class RecordReader {
     this.#fresh = undefined;
     return cursor.seek(offset) && cursor.offset === offset ? cursor : undefined;
   }
-
-  /** A cursor that has not stepped yet. */
-  #fresh: RecordCursor | undefined;
 
   #cursorBefore(offset: number): RecordCursor | undefined {
     const { logStartOffset, logEndOffset } = this.#log;

@@ -219,6 +219,7 @@ export class SettleService implements DeliveryUseCases {
     } finally {
       dispatcher?.endSettle(loose);
       if (dispatcher !== undefined && loose.length > 0) this.#dispatch.wake(dispatcher);
+      this.#dispatch.noteRoom(group);
     }
   }
 
@@ -359,6 +360,7 @@ export class SettleService implements DeliveryUseCases {
       open,
     });
     if (result.kind !== "deadLettered" && result.kind !== "dropped") throw receiptExpired(target);
+    this.#dispatch.noteRoom(target.group);
     const action = result.kind === "dropped" ? "dropped" : "dead_lettered";
     this.#broker.counters.onSettled(ref.topic.name, target.group, action);
     this.#dispatch.noteOutcome(dispatcher, ref.topic, true);

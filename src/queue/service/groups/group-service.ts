@@ -175,7 +175,12 @@ export class GroupService implements GroupUseCases {
         const messages = request.signal?.aborted ? [] : this.#deliver(request, refs);
         const timeoutMs = deadlineMs - clock.monotonicMs();
         if (messages.length > 0 || timeoutMs <= 0) return { ...this.#view(record, memberId), messages };
-        const keys = [groupKey(group), ...refs.flatMap((ref) => this.#dispatch.wakeKeys(group, ref))];
+        const roomKey = this.#dispatch.roomKey(group, memberId);
+        const keys = [
+          groupKey(group),
+          ...(roomKey === undefined ? [] : [roomKey]),
+          ...refs.flatMap((ref) => this.#dispatch.wakeKeys(group, ref)),
+        ];
         const signals = [request.signal, closing];
         const end = await waitForWake(this.#dispatch.wakeUps, keys, { timers, timeoutMs, signals });
         if (end === "aborted") return { ...this.#view(record, memberId), messages: [] };

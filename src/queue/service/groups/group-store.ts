@@ -14,6 +14,7 @@ const conflictRetryMax = 10;
 export class GroupStore {
   readonly #broker: Broker;
   readonly #parsed = new Map<string, { readonly version: number; readonly record: GroupRecord }>();
+  readonly #texts = new Map<string, string>();
   readonly #busy = new Map<string, Promise<unknown>>();
 
   constructor(broker: Broker) {
@@ -107,5 +108,4 @@ export class GroupStore {
     this.#texts.set(group, entry.record);
     return fresh;
   }
-  readonly #texts = new Map<string, string>();
 }
