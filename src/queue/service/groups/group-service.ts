@@ -9,25 +9,21 @@ import {
   type GroupRecord,
   groupTopics,
   joinGroup,
-  type MemberPartitions,
   partitionsOfMember,
   refreshGroup,
   removeMember,
   setDraining,
-  stateOf,
 } from "../../model/groups/group-record.ts";
 import { type Broker, partitionOf, type TopicPartitionRef } from "../broker.ts";
 import type { DispatchService } from "../delivery/dispatch-service.ts";
 import type {
   DeliveredMessage,
   DrainResult,
-  GroupMemberStatus,
   GroupStatus,
   GroupUseCases,
   JoinRequest,
   JoinResult,
   MemberRequest,
-  MemberState,
   MemberView,
   Page,
   PageRequest,
@@ -36,8 +32,8 @@ import type {
   TopicPartition,
 } from "../queue-service.ts";
 import { waitForWake } from "../shards/wake-ups.ts";
-import { progressIn, refsOfGroup } from "./group-progress.ts";
 import type { GroupStore } from "./group-store.ts";
+import { GroupViews, memberState } from "./group-views.ts";
 import { MemberSessions } from "./member-sessions.ts";
 import { defaultRebalanceTimeoutMs, defaultSessionTimeoutMs, validateJoin, validatePoll } from "./validate-join.ts";
 
@@ -56,6 +52,7 @@ export class GroupService implements GroupUseCases {
   readonly #store: GroupStore;
   readonly #dispatch: DispatchService;
   readonly #sessions = new MemberSessions();
+  readonly #views: GroupViews;
   /** Groups with partitions on their way. */
   readonly #moving = new Set<string>();
   /** Where the next poll of a member begins, so that no partition comes last for ever. */
@@ -67,6 +64,7 @@ export class GroupService implements GroupUseCases {
     this.#broker = broker;
     this.#store = store;
     this.#dispatch = dispatch;
+    this.#views = new GroupViews(broker, store, dispatch, this.#sessions);
     for (const machine of broker.shards.values()) {
       machine.addEvents({
         onAppended: () => {},
@@ -109,7 +107,7 @@ export class GroupService implements GroupUseCases {
       if (record.generation !== generation) this.#broker.counters.onRebalance(group);
       const member = findMember(record, memberId);
       return {
-        ...this.#view(record, memberId),
+        ...this.#views.view(record, memberId),
         clientId: request.clientId,
         leaderId: record.members[0]?.memberId ?? memberId,
         memberIds: record.members.map((other) => other.memberId),
@@ -124,7 +122,7 @@ export class GroupService implements GroupUseCases {
     const { record, member } = this.#member(request);
     this.#touch(request.group, request.memberId);
     if (member.isAutoExtend) this.#extendAll(request.group, request.memberId);
-    return this.#view(record, request.memberId);
+    return this.#views.view(record, request.memberId);
   }
 
   async leave(request: MemberRequest): Promise<void> {
@@ -146,7 +144,7 @@ export class GroupService implements GroupUseCases {
           wanted.filter((key) => toRevoke.includes(key)),
         );
       });
-      return this.#view(record, memberId);
+      return this.#views.view(record, memberId);
     });
   }
 
@@ -174,7 +172,7 @@ export class GroupService implements GroupUseCases {
         // From here to the answer nothing waits, so a client that is gone holds nothing.
         const messages = request.signal?.aborted ? [] : this.#deliver(request, refs);
         const timeoutMs = deadlineMs - clock.monotonicMs();
-        if (messages.length > 0 || timeoutMs <= 0) return { ...this.#view(record, memberId), messages };
+        if (messages.length > 0 || timeoutMs <= 0) return { ...this.#views.view(record, memberId), messages };
         const roomKey = this.#dispatch.roomKey(group, memberId);
         const keys = [
           groupKey(group),
@@ -183,7 +181,7 @@ export class GroupService implements GroupUseCases {
         ];
         const signals = [request.signal, closing];
         const end = await waitForWake(this.#dispatch.wakeUps, keys, { timers, timeoutMs, signals });
-        if (end === "aborted") return { ...this.#view(record, memberId), messages: [] };
+        if (end === "aborted") return { ...this.#views.view(record, memberId), messages: [] };
       }
     } finally {
       this.#sessions.endPoll(group, memberId, this.#broker.steadyMs(), clock.nowMs());
@@ -232,7 +230,7 @@ export class GroupService implements GroupUseCases {
   // ── Looking ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async getGroup(group: string): Promise<GroupStatus> {
-    return this.#status(this.#store.get(group));
+    return this.#views.status(this.#store.get(group));
   }
 
   async listGroups(page: PageRequest): Promise<Page<GroupStatus>> {
@@ -240,7 +238,7 @@ export class GroupService implements GroupUseCases {
     const start = (page.page - 1) * page.perPage;
     const data = names.slice(start, start + page.perPage).flatMap((name) => {
       const record = this.#store.find(name);
-      return record === undefined ? [] : [this.#status(record)];
+      return record === undefined ? [] : [this.#views.status(record)];
     });
     return { data, page: page.page, perPage: page.perPage, total: names.length };
   }
@@ -270,7 +268,7 @@ export class GroupService implements GroupUseCases {
     return this.#dispatch.wakeUps.subscribe([groupKey(group)], () => {
       const record = this.#store.find(group);
       const isMember = record !== undefined && findMember(record, memberId) !== undefined;
-      onChange(isMember ? this.#view(record, memberId) : undefined);
+      onChange(isMember ? this.#views.view(record, memberId) : undefined);
     });
   }
 
@@ -308,7 +306,7 @@ export class GroupService implements GroupUseCases {
         },
       );
     }
-    const { assignedPartitions } = this.#view(record, memberId);
+    const { assignedPartitions } = this.#views.view(record, memberId);
     throw queueError(
       "STALE_GENERATION",
       `Cannot accept generation ${generation}: group "${group}" is at ${record.generation}`,
@@ -535,63 +533,6 @@ export class GroupService implements GroupUseCases {
   async #onAllShards(run: (shard: number) => Promise<unknown>): Promise<void> {
     await Promise.all([...this.#broker.shards.keys()].map(run));
   }
-
-  // ── Inside: views ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-  #view(record: GroupRecord, memberId: string): MemberView {
-    const partitions: MemberPartitions = partitionsOfMember(record, memberId, this.#store.context());
-    const { assigned, pending, toRevoke, revocationDeadlineMs } = partitions;
-    return {
-      group: record.name,
-      memberId,
-      generation: record.generation,
-      state: stateOf(record),
-      isRebalanceRequired: toRevoke.length > 0,
-      isDraining: findMember(record, memberId)?.isDraining ?? false,
-      assignedPartitions: assigned.map(parseAssignmentKey),
-      partitionsToRevoke: toRevoke.map(parseAssignmentKey),
-      partitionsPending: pending.map(parseAssignmentKey),
-      revocationDeadlineMs:
-        revocationDeadlineMs === undefined ? undefined : this.#dispatch.toWallMs(revocationDeadlineMs),
-    };
-  }
-
-  #status(record: GroupRecord): GroupStatus {
-    const topics = groupTopics(record);
-    const refs = refsOfGroup(this.#broker, record.name, topics);
-    return {
-      group: record.name,
-      state: stateOf(record),
-      mode: record.mode,
-      generation: record.generation,
-      leaderId: record.members[0]?.memberId,
-      topics: topics.length > 0 ? topics : [...new Set(refs.map((ref) => ref.topic.name))],
-      members: record.members.map((member) => this.#memberStatus(record, member)),
-      progress: refs.map((ref) => progressIn(this.#broker, this.#dispatch, record.name, ref)),
-      createdAtMs: record.createdAtMs,
-      updatedAtMs: record.updatedAtMs,
-    };
-  }
-
-  #memberStatus(record: GroupRecord, member: GroupMember): GroupMemberStatus {
-    const inFlightCount = this.#dispatch.inFlightCountOf(record.name, member.memberId);
-    return {
-      memberId: member.memberId,
-      clientId: member.clientId,
-      clientHost: member.clientHost,
-      state: memberState(member.isDraining, inFlightCount),
-      topics: member.topics,
-      assignedPartitions: this.#view(record, member.memberId).assignedPartitions,
-      lastHeartbeatMs: this.#sessions.lastSeenWallMs(record.name, member.memberId) ?? member.joinedAtMs,
-      joinedAtMs: member.joinedAtMs,
-      inFlightCount,
-    };
-  }
-}
-
-function memberState(isDraining: boolean, inFlightCount: number): MemberState {
-  if (!isDraining) return "active";
-  return inFlightCount === 0 ? "drained" : "draining";
 }
 
 function groupKey(group: string): string {
