@@ -102,6 +102,14 @@ async function deleteSource(tx: Kysely<RegistrySchema>, id: string): Promise<{ r
 }
 
 async function activateGeneration(tx: Kysely<RegistrySchema>, generation: Generation, atMs: number): Promise<boolean> {
+  // Its row is gone when gc took the seed for dead; this also locks it against that.
+  const held = await tx
+    .updateTable("generations")
+    .set({ updated_at_ms: atMs })
+    .where("id", "=", generation.id)
+    .where("state", "=", "seeding")
+    .executeTakeFirst();
+  if (held.numUpdatedRows !== 1n) return false;
   const moved = await tx
     .updateTable("sources")
     .set({ state: "ready", generation: generation.number, is_refreshing: 0, updated_at_ms: atMs })
