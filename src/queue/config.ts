@@ -174,8 +174,9 @@ function findUnavailable(config: QueueConfig): readonly string[] {
     [config.isClusterEnabled, "QUEUE_CLUSTER_ENABLED", "clustering"],
     [config.isAuthEnabled, "QUEUE_AUTH_ENABLED", "authentication"],
     [config.isAclEnabled, "QUEUE_ACL_ENABLED", "access rules"],
+    [config.isGrpcReflectionEnabled, "QUEUE_GRPC_REFLECTION", "reflection"],
   ];
   return wanted
     .filter(([isWanted]) => isWanted)
-    .map(([, name, what]) => `${name}: ${what} is not in this release; unset it, and keep the broker on loopback`);
+    .map(([, name, what]) => `${name}: ${what} is not in this release; unset it`);
 }

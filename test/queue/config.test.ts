@@ -77,6 +77,11 @@ const conflicts: readonly { name: string; environment: Record<string, string>; p
     problem: /not in this release/,
   },
   {
+    name: "reflection, which is not there",
+    environment: { QUEUE_GRPC_REFLECTION: "true" },
+    problem: /not in this release/,
+  },
+  {
     name: "clustering, which is not there",
     environment: { QUEUE_CLUSTER_ENABLED: "true" },
     problem: /not in this release/,
