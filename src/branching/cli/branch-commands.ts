@@ -22,6 +22,7 @@ const branchOptions = engineOptions(
   "branchSharedMemoryBytes",
   "branchMaxConnections",
   "branchDurability",
+  "walRecycle",
   "branchSettings",
   "branchNetwork",
 );

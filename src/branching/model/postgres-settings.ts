@@ -15,6 +15,8 @@ export interface BranchSettingsInput {
   readonly sharedBuffers: string;
   readonly walSegmentBytes: number;
   readonly durability: BranchDurability;
+  /** `auto` recycles where a new segment costs as much as an old one. */
+  readonly walRecycle: "auto" | "on" | "off";
   /** True where a changed block of a shared file costs only that block. */
   readonly clonesExtents: boolean;
   /** From --branch-pg-conf; they win over everything that is not guarded. */
@@ -64,7 +66,7 @@ export function listBranchSettings(input: BranchSettingsInput): readonly Postgre
   set("checkpoint_timeout", "15min");
   set("wal_init_zero", "off");
   if (!input.clonesExtents) set("bgwriter_lru_maxpages", 0);
-  set("wal_recycle", input.clonesExtents ? "off" : "on");
+  set("wal_recycle", input.walRecycle === "auto" ? (input.clonesExtents ? "off" : "on") : input.walRecycle);
   set("synchronous_commit", "off");
   set("fsync", input.durability);
   set("full_page_writes", input.durability);

@@ -56,6 +56,7 @@ export function buildBranchInstance(context: EngineContext, input: BranchInstanc
         sharedBuffers: settings.branchSharedBuffers,
         walSegmentBytes: generation.walSegmentBytes,
         durability: settings.branchDurability,
+        walRecycle: settings.branchWalRecycle,
         clonesExtents: generation.clonesExtents,
         overrides: settings.branchSettings,
       }),

@@ -25,6 +25,7 @@ export interface EngineSettings {
   readonly branchMaxConnections: number;
   readonly branchSharedBuffers: string;
   readonly branchDurability: BranchDurability;
+  readonly branchWalRecycle: "auto" | "on" | "off";
   readonly branchSettings: readonly PostgresSetting[];
   /** Undefined is our own network without a way out. */
   readonly branchNetwork: string | undefined;

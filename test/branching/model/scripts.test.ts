@@ -23,6 +23,7 @@ const input = {
   sharedBuffers: "128MB",
   walSegmentBytes: 16 * 1024 * 1024,
   durability: "on",
+  walRecycle: "auto",
   clonesExtents: false,
   overrides: [],
 } as const;
@@ -61,6 +62,8 @@ t.test("caps follow the source and the filesystem", async (t) => {
   t.equal(settingsOf({ sourceMaxConnections: 2000 })["max_connections"], "100");
   t.equal(settingsOf({ walSegmentBytes: 64 * 1024 * 1024 })["min_wal_size"], "128MB");
   t.equal(settingsOf({ clonesExtents: true })["wal_recycle"], "off");
+  t.equal(settingsOf({ walRecycle: "off" })["wal_recycle"], "off");
+  t.equal(settingsOf({ walRecycle: "on", clonesExtents: true })["wal_recycle"], "on");
   t.equal(settingsOf({ durability: "off" })["fsync"], "off");
 });
 

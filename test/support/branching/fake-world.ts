@@ -29,6 +29,7 @@ export const fakeSettings: EngineSettings = {
   branchMaxConnections: 100,
   branchSharedBuffers: "128MB",
   branchDurability: "on",
+  branchWalRecycle: "auto",
   branchSettings: [],
   branchNetwork: undefined,
   layout: "auto",
