@@ -313,6 +313,64 @@ t.test("assignment and hand-over", async (t) => {
   });
 });
 
+t.test("offsets of a group without members are kept for seven days", async (t) => {
+  const fixture = await QueueFixture.create();
+  const { service } = fixture;
+  await service.createTopic({ name: "orders", partitions: 1 });
+  await fixture.publish("orders", ["x"]);
+  await service.join({ group: "g", memberId: "a", topics: ["orders"] });
+  await service.commitOffsets({ group: "g", memberId: "a", offsets: [{ topic: "orders", partition: 0, offset: 1 }] });
+  await service.leave({ group: "g", memberId: "a" });
+  fixture.jumpMs = 7 * 86_400_000 - 1_000;
+  await fixture.advance(600);
+  t.equal((await service.getGroup("g")).progress[0]?.committedOffset, 1);
+  fixture.jumpMs += 2_000;
+  await fixture.advance(600);
+  t.equal(await refused(service.getGroup("g")), "GROUP_NOT_FOUND");
+  await service.join({ group: "g", memberId: "a", topics: ["orders"] });
+  t.equal((await fixture.poll("g", "a")).messages.length, 1, "a group of that name begins anew");
+});
+
+t.test("statistics count what there is", async (t) => {
+  const fixture = await QueueFixture.create();
+  const { service } = fixture;
+  await service.createTopic({ name: "orders", partitions: 2 });
+  await fixture.publish(
+    "orders",
+    [0, 0, 1].map((partition) => ({ value: "x", partition, priority: partition === 0 ? 0 : 4 })),
+  );
+  await fixture.publish("orders", [{ value: "later", delayMs: 60_000 }]);
+  await service.join({ group: "g", memberId: "a", topics: ["orders"] });
+  const { messages } = await fixture.poll("g", "a");
+  await service.nack([receipt(messages[0])], { delayMs: 60_000 });
+  t.strictSame(service.stats(), {
+    topicCount: 1,
+    partitionCount: 2,
+    groupCount: 1,
+    memberCount: 1,
+    inFlightCount: 2,
+    retryCount: 1,
+    delayedCount: 1,
+  });
+  t.strictSame(service.priorityStats(), { published: [2, 0, 1, 0, 1], delivered: [2, 0, 0, 0, 1] });
+  t.equal(
+    service.partitionSizes().reduce((total, size) => total + size.latestOffset, 0),
+    3,
+  );
+  t.strictSame(
+    service.groupProgress().map(({ group, lag }) => [group, lag]),
+    [
+      ["g", 2],
+      ["g", 1],
+    ],
+  );
+  const flying = await service.listInFlight("orders");
+  t.equal(
+    flying.reduce((total, status) => total + status.inFlightCount, 0),
+    2,
+  );
+});
+
 t.test("offsets", async (t) => {
   const fixture = await QueueFixture.create();
   const { service } = fixture;

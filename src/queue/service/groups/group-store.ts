@@ -97,6 +97,7 @@ export class GroupStore {
     const entry = this.#broker.shard(this.shardOf(group)).groups.get(group);
     if (entry === undefined) {
       this.#parsed.delete(group);
+      this.#texts.delete(group);
       return undefined;
     }
     const parsed = this.#parsed.get(group);
