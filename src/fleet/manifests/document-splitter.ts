@@ -29,11 +29,16 @@ const bracketClose = 93;
 /** A marker and the byte behind it, counted from the line feed before. */
 const lookaheadSize = 5;
 
+/** Chunks below it wait for more. */
+const minAppendSize = 64 * 1024;
+
 const empty = new Uint8Array(0);
 
 export class DocumentSplitter {
   readonly #maxSizeBytes: number;
   #data: Uint8Array = empty;
+  #waiting: Uint8Array = empty;
+  #waitingSize = 0;
   /** Where the current document begins in `#data`, and where the search goes on. */
   #start = 0;
   #position = 0;
@@ -49,15 +54,43 @@ export class DocumentSplitter {
     this.#maxSizeBytes = maxSizeBytes;
   }
 
+  /** The chunk stays untouched until the next call. */
   *push(chunk: Uint8Array): Generator<RawDocument | OversizedDocument, void> {
-    this.#append(chunk);
+    const pending = this.#data.length - this.#start;
+    // Small chunks wait until they are worth a copy of what is pending: a body of single bytes costs no more than others.
+    if (this.#waitingSize > 0 || chunk.length < Math.min(minAppendSize, pending)) {
+      this.#wait(chunk);
+      if (this.#waitingSize < Math.max(minAppendSize, pending)) return;
+      this.#append(this.#takeWaiting());
+    } else {
+      this.#append(chunk);
+    }
     yield* this.#scan(false);
   }
 
   *finish(): Generator<RawDocument | OversizedDocument, void> {
+    if (this.#waitingSize > 0) this.#append(this.#takeWaiting());
     yield* this.#scan(true);
     if (this.#start < this.#data.length) yield this.#cut(this.#data.length);
     this.#data = empty;
+  }
+
+  #wait(chunk: Uint8Array): void {
+    const size = this.#waitingSize + chunk.length;
+    if (size > this.#waiting.length) {
+      const larger = new Uint8Array(Math.max(minAppendSize, 2 * size));
+      larger.set(this.#waiting.subarray(0, this.#waitingSize));
+      this.#waiting = larger;
+    }
+    this.#waiting.set(chunk, this.#waitingSize);
+    this.#waitingSize = size;
+  }
+
+  #takeWaiting(): Uint8Array {
+    const taken = this.#waiting.subarray(0, this.#waitingSize);
+    this.#waiting = empty;
+    this.#waitingSize = 0;
+    return taken;
   }
 
   #append(chunk: Uint8Array): void {

@@ -2,7 +2,7 @@
 export interface ManifestStream {
   /** Path as findings show it, with `/` between its parts. */
   readonly file: string;
-  /** Hands over the bytes in order; a chunk may be used again once the call has returned. */
+  /** Hands over the bytes in order; a chunk stays untouched until the next one has been handed over. */
   read(onChunk: (chunk: Uint8Array) => void): Promise<void> | void;
 }
 

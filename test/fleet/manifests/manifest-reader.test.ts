@@ -349,6 +349,15 @@ t.test("bombs end in an error, soon and in bounded memory", async (t) => {
   t.ok(grown < 700, `grew by ${Math.round(grown)} MiB`);
 });
 
+t.test("a large document in tiny pieces costs about as much as in one", async (t) => {
+  const content = `${pod("a")}data: |\n${"  some text of the document\n".repeat(100_000)}---\n${pod("b")}`;
+  for (const step of [40, 1000]) {
+    const start = performance.now();
+    t.equal(readAll(content, { step }).objects.length, 2);
+    t.ok(performance.now() - start < 3000, `${step} bytes at a time`);
+  }
+});
+
 t.test("large documents of ordinary form are read", async (t) => {
   const text = "x".repeat(3_900_000);
   for (const content of [
