@@ -67,7 +67,11 @@ const listCommand: Command = {
   name: "ls",
   summary: "List live branches",
   examples: [{ command: "bsctl branch ls --usage", description: "With what each branch has written" }],
-  options: { usage: { kind: "boolean", description: "Add the size of each branch's own data" }, ...jsonOption },
+  options: {
+    usage: { kind: "boolean", description: "Add the size of each branch's own data" },
+    ...engineOptions("secretKeyPath"),
+    ...jsonOption,
+  },
   run: (args, context) =>
     withLocalEngine(args, context, "reads", async ({ engine }) => {
       const branches = await engine.listBranches();

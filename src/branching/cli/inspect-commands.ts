@@ -15,6 +15,7 @@ export const connectCommand: Command = {
   examples: [{ command: 'psql "$(bsctl connect pr-7)"', description: "Open a session" }],
   description: "The URL holds no password: a branch takes the passwords of its source, unless credentials are rotated.",
   positionals: [name],
+  options: engineOptions("secretKeyPath"),
   run: (args, context) =>
     withLocalEngine(args, context, "reads", async ({ engine }) => {
       const branch = await engine.getBranch(args.requiredString("name"));
