@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Hono, type MiddlewareHandler } from "hono";
-import { readAsset } from "../../platform/assets/assets.ts";
 import type { DomainError } from "../../platform/errors/domain-error.ts";
 import { createDocsRoutes } from "../../platform/http/docs-page.ts";
 import { createHealthRoutes, createMetricsRoute } from "../../platform/http/health-routes.ts";
@@ -9,6 +8,7 @@ import { createHttpMetrics } from "../../platform/http/http-metrics.ts";
 import { createOpenApiDocument } from "../../platform/http/openapi.ts";
 import { createRouter } from "../../platform/http/router.ts";
 import { securityHeaders } from "../../platform/http/security-headers.ts";
+import { loadStaticPage } from "../../platform/http/static-page.ts";
 import type { Logger } from "../../platform/log/logger.ts";
 import type { Metrics } from "../../platform/metrics/metrics.ts";
 import type { Random } from "../../platform/random/random.ts";
@@ -94,22 +94,13 @@ function digest(text: string): Buffer {
 }
 
 function createPageRoutes(): Hono<HttpEnv> {
+  const page = loadStaticPage(pageAsset);
   const app = new Hono<HttpEnv>();
   app.get("/", (context) => context.redirect("/ui/"));
   app.get("/ui", (context) => context.redirect("/ui/"));
   app.get("/ui/", (context) => {
-    const html = readAsset(pageAsset).toString("utf8");
-    const [style, script] = ["style", "script"].map((name) => hashOf(html, name));
-    context.header(
-      "Content-Security-Policy",
-      `default-src 'none'; connect-src 'self'; style-src ${style}; script-src ${script}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-    );
-    return context.html(html);
+    context.header("Content-Security-Policy", page.policy);
+    return context.html(page.html);
   });
   return app;
-}
-
-function hashOf(html: string, name: string): string {
-  const content = html.split(`<${name}>`)[1]?.split(`</${name}>`)[0] ?? "";
-  return `'sha256-${createHash("sha256").update(content).digest("base64")}'`;
 }
