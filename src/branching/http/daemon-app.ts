@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { Hono, type MiddlewareHandler } from "hono";
 import type { DomainError } from "../../platform/errors/domain-error.ts";
+import { createSecretCheck, readBearer } from "../../platform/http/bearer.ts";
 import { createDocsRoutes } from "../../platform/http/docs-page.ts";
 import { createHealthRoutes, createMetricsRoute } from "../../platform/http/health-routes.ts";
 import type { HttpEnv } from "../../platform/http/http-env.ts";
@@ -78,19 +78,14 @@ async function checkRegistry({ engine }: DaemonAppOptions): Promise<void> {
 }
 
 function createGuard(token: string): MiddlewareHandler<HttpEnv> {
-  const wanted = digest(token);
+  const isWanted = createSecretCheck(token);
   return async (context, next) => {
-    const bearer = /^Bearer (.+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
-    if (bearer === undefined || !timingSafeEqual(digest(bearer), wanted)) {
+    const bearer = readBearer(context);
+    if (bearer === undefined || !isWanted(bearer)) {
       throw branchingError("token_invalid", "Cannot answer: a valid bearer token is needed");
     }
     await next();
   };
-}
-
-/** Of equal length whatever was sent, so that comparing takes the same time. */
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 function createPageRoutes(): Hono<HttpEnv> {

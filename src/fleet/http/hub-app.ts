@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { Hono, type MiddlewareHandler } from "hono";
 import type { DomainError } from "../../platform/errors/domain-error.ts";
+import { createSecretCheck, readBearer } from "../../platform/http/bearer.ts";
 import { createDocsRoutes } from "../../platform/http/docs-page.ts";
 import { createHealthRoutes, createMetricsRoute } from "../../platform/http/health-routes.ts";
 import type { HttpEnv } from "../../platform/http/http-env.ts";
@@ -85,18 +85,13 @@ function refusedHosts(metrics: Metrics) {
 
 /** A bearer that matches nothing is refused even when the API is open: it shows a mistake that must not stay unseen. */
 function createReadGuard(readToken: string | undefined): MiddlewareHandler<HttpEnv> {
-  const wanted = readToken === undefined ? undefined : digest(readToken);
+  const isWanted = readToken === undefined ? undefined : createSecretCheck(readToken);
   return async (context, next) => {
-    const bearer = /^Bearer (.+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
-    const isAllowed =
-      bearer === undefined ? wanted === undefined : wanted !== undefined && timingSafeEqual(digest(bearer), wanted);
+    const bearer = readBearer(context);
+    const isAllowed = bearer === undefined ? isWanted === undefined : isWanted?.(bearer) === true;
     if (!isAllowed) throw fleetError("read_credential_missing", "Cannot answer: a valid read token is needed");
     await next();
   };
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 function createPageRoute(defaultTarget: string): Hono<HttpEnv> {

@@ -3,9 +3,7 @@ import type { HttpEnv } from "./http-env.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import { loadStaticPage, type StaticPage } from "./static-page.ts";
 
-/**
- * `/openapi.json` and a page that renders it and sends requests.
- */
+/** `/openapi.json` and a page that renders it and sends requests. */
 const pageAsset = "platform/http/docs.html";
 
 export interface DocsOptions {
