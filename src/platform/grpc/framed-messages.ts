@@ -1,4 +1,4 @@
-import type { ServerHttp2Stream } from "node:http2";
+import type { Http2Session, ServerHttp2Stream } from "node:http2";
 import { ServerInterceptingCall, type ServerInterceptor } from "@grpc/grpc-js";
 import { assert } from "../errors/assert.ts";
 
@@ -18,9 +18,23 @@ export class FramedMessages {
 
 export const frameHeaderSize = 5;
 
-/** Must see the call before any other interceptor wraps it. */
-export function createFramingInterceptor(): ServerInterceptor {
-  return (_method, call) => new FramingCall(call);
+/**
+ * Must see the call before any other interceptor wraps it.
+ * @param windowBytes what a client may send before the server has read it, per stream and for the connection; with the
+ * protocol's 64 KiB a server that is busy for a millisecond gets no more than that in each of its turns
+ */
+export function createFramingInterceptor(windowBytes: number): ServerInterceptor {
+  const widened = new WeakSet<Http2Session>();
+  return (_method, call) => {
+    const framing = new FramingCall(call);
+    const session = framing.stream?.session;
+    if (session !== undefined && !session.destroyed && !widened.has(session)) {
+      widened.add(session);
+      session.settings({ initialWindowSize: windowBytes });
+      session.setLocalWindowSize(windowBytes);
+    }
+    return framing;
+  };
 }
 
 // NOTE: the library offers no way to the stream of a call; these members are those of its innermost call.

@@ -19,6 +19,8 @@ export interface GrpcLimits {
   readonly maxReceiveBytes: number;
   readonly maxSendBytes: number;
   readonly maxStreamsPerConnection: number;
+  /** What a client may send ahead, per stream and per connection. */
+  readonly windowBytes: number;
   /** An idle connection is asked for a sign of life this often … */
   readonly keepaliveIntervalMs: number;
   /** … and ended when none comes within this time. */
@@ -29,6 +31,7 @@ export const defaultGrpcLimits: GrpcLimits = {
   maxReceiveBytes: 4 * 1024 * 1024,
   maxSendBytes: 4 * 1024 * 1024,
   maxStreamsPerConnection: 1000,
+  windowBytes: 1024 * 1024,
   keepaliveIntervalMs: 30_000,
   keepaliveTimeoutMs: 20_000,
 };
@@ -89,7 +92,10 @@ function channelOptions(options: ServeGrpcOptions, peers: PeerCertificates): Cha
     "grpc.keepalive_timeout_ms": limits.keepaliveTimeoutMs,
     // NOTE: without its channel statistics the library keeps no list of sessions, and cannot cut them at a shutdown.
     "grpc.enable_channelz": 1,
-    interceptors: [createFramingInterceptor(), ...(clientAuth === "none" ? [] : [peers.createInterceptor(clientAuth)])],
+    interceptors: [
+      createFramingInterceptor(limits.windowBytes),
+      ...(clientAuth === "none" ? [] : [peers.createInterceptor(clientAuth)]),
+    ],
   };
 }
 

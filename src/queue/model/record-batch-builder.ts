@@ -54,6 +54,8 @@ export interface BatchOptions {
   readonly isControl?: boolean;
   /** Known offset, when an existing batch is rewritten. */
   readonly baseOffset?: number;
+  /** What the records will take, as far as known: a good guess spares copies. */
+  readonly expectedBytes?: number;
 }
 
 const initialCapacity = 512;
@@ -61,7 +63,7 @@ const timestampDeltaMsMax = 0xffff_ffff;
 
 export class RecordBatchBuilder {
   readonly #options: BatchOptions;
-  #bytes: Buffer = Buffer.allocUnsafe(initialCapacity);
+  #bytes: Buffer;
   #size = 0;
   #count = 0;
   #priorities = 0;
@@ -69,6 +71,7 @@ export class RecordBatchBuilder {
 
   constructor(options: BatchOptions) {
     this.#options = options;
+    this.#bytes = Buffer.allocUnsafe(Math.max(initialCapacity, options.expectedBytes ?? 0));
   }
 
   get recordCount(): number {

@@ -156,6 +156,7 @@ t.test("messages up to the limit pass, one byte more does not", async (t) => {
     maxReceiveBytes: 1000,
     maxSendBytes: 4000,
     maxStreamsPerConnection: 10,
+    windowBytes: 64 * 1024,
     keepaliveIntervalMs: 30_000,
     keepaliveTimeoutMs: 20_000,
   };

@@ -29,6 +29,7 @@ interface Item {
 }
 
 const keyRetryMax = 4;
+const recordOverheadBytes = 24;
 
 export class PublishService implements PublishUseCases {
   readonly #broker: Broker;
@@ -264,6 +265,7 @@ export class PublishService implements PublishUseCases {
       timestampMs: this.#broker.clock.nowMs(),
       compression: ref.topic.settings.compression,
       producer: producerOf(items[0]?.message),
+      expectedBytes: items.reduce((sum, { message }) => sum + expectedBytes(message), 0),
     });
     const keys: { index: number; key: string }[] = [];
     for (const [index, { message, dueMs }] of items.entries()) {
@@ -352,6 +354,11 @@ function resultOf(
     priority: item.message.priority ?? normalPriority,
     isDuplicate,
   };
+}
+
+/** Exact enough for ASCII without headers. */
+function expectedBytes(message: PublishMessage): number {
+  return recordOverheadBytes + (message.key?.length ?? 0) + (message.value?.length ?? 0);
 }
 
 function failed(ref: TopicPartitionRef, item: Item, error: DomainError): PublishResult {
