@@ -9,7 +9,7 @@ import { createChannel, createClient } from "nice-grpc";
 import { type GroupRequestInit, queueDefinition } from "../../src/queue/grpc/definition.ts";
 import { type BenchRow, type BenchTable, createTable, interleave, type Spread, spreadOf } from "../support/bench.ts";
 import { QueueProcess } from "../support/e2e/queue-server.ts";
-import { createNatsConsumer, createNatsStream, startNats } from "../support/peers/nats.ts";
+import { createNatsConsumer, createNatsStream, type NatsPeer, startNats } from "../support/peers/nats.ts";
 import { declareQuorumQueue, startRabbitMq } from "../support/peers/rabbitmq.ts";
 import { startRedisPeer } from "../support/peers/redis.ts";
 import { connectGrpc, percentile, publishInWindow } from "../support/queue/bench-clients.ts";
@@ -56,21 +56,7 @@ async function measureAcks(broker: QueueProcess, rounds: number): Promise<readon
         await Promise.all(Array.from({ length: size }, async () => await jetstream.publish(`${name}.a`, payload)));
       });
       await createNatsConsumer(nats, name, "worker");
-      return await timeRate(async () => {
-        let seen = 0;
-        await Promise.all(
-          Array.from({ length: consumers }, async () => {
-            const consumer = await jetstream.consumers.get(name, "worker");
-            const messages = await consumer.consume({ max_messages: prefetch, expires: 1000 });
-            for await (const message of messages) {
-              message.ack();
-              seen += 1;
-              if (seen >= messageCount) break;
-              if (messageCount - seen < consumers) break;
-            }
-          }),
-        );
-      });
+      return await timeRate(() => drainNats(nats, name));
     },
     rabbit: async () =>
       await drainRabbit(await rabbit.connection.createConfirmChannel(), nextName(), rabbit.connection),
@@ -131,6 +117,26 @@ async function consumeAsMember(
     if (progress.seen >= messageCount) for (const open of feeds) open.end();
   }
   channel.close();
+}
+
+async function drainNats(nats: NatsPeer, name: string): Promise<void> {
+  const jetstream = nats.connection.jetstream();
+  const open = await Promise.all(
+    Array.from({ length: consumers }, async () => {
+      const consumer = await jetstream.consumers.get(name, "worker");
+      return await consumer.consume({ max_messages: prefetch });
+    }),
+  );
+  let seen = 0;
+  await Promise.all(
+    open.map(async (messages) => {
+      for await (const message of messages) {
+        message.ack();
+        seen += 1;
+        if (seen === messageCount) for (const other of open) other.stop();
+      }
+    }),
+  );
 }
 
 type RabbitConnection = Awaited<ReturnType<typeof startRabbitMq>>["connection"];
