@@ -5,7 +5,10 @@ interface ByteReader {
   readonly len: number;
 }
 
-/** @throws RangeError beyond 2^53 − 1 or when the field is cut off */
+/**
+ * @public
+ * @throws RangeError beyond 2^53 − 1 or when the field is cut off
+ */
 export function readUint53(reader: ByteReader): number {
   let value = 0;
   let scale = 1;
@@ -18,7 +21,10 @@ export function readUint53(reader: ByteReader): number {
   throw new RangeError("64-bit field has more than ten bytes");
 }
 
-/** @throws RangeError beyond ±(2^53 − 1) or when the field is cut off */
+/**
+ * @public
+ * @throws RangeError beyond ±(2^53 − 1) or when the field is cut off
+ */
 export function readInt53(reader: ByteReader): number {
   const start = reader.pos;
   let value = 0;

@@ -2,7 +2,7 @@ import type { HttpContext } from "../../platform/http/http-env.ts";
 import { assertMediaType, parseJsonBody, readBody } from "../../platform/http/read-body.ts";
 import { queueError } from "../errors.ts";
 import type { Acks } from "../service/ports.ts";
-import type { PublishMessage, PublishRequest } from "../service/queue-service.ts";
+import type { PublishMessage } from "../service/queue-service.ts";
 import {
   cloudEventBatchMediaType,
   cloudEventMediaType,
@@ -109,8 +109,4 @@ function withIdempotencyKey(body: UncheckedBody, key: string | undefined): Unche
 
 function refuse(problem: string): Error {
   return queueError("INVALID_ARGUMENT", `Cannot publish: ${problem}`);
-}
-
-export function toPublishRequest(topic: string, body: PublishBody): PublishRequest {
-  return { topic, messages: body.messages, acks: body.acks };
 }

@@ -102,7 +102,10 @@ t.test("a broker that is not there: what to do, exit code 75", async (t) => {
   const terminal = createFakeTerminal();
   const context = createFakeContext({ terminal, env: { QUEUE_SERVER: "http://127.0.0.1:59999" } });
   t.equal(await runCli(options, { args: ["queue", "topics"], isLinked: false }, context), 75);
-  t.match(terminal.errorOutput(), /Cannot reach the broker at http:\/\/127\.0\.0\.1:59999: ECONNREFUSED; start it with/);
+  t.match(
+    terminal.errorOutput(),
+    /Cannot reach the broker at http:\/\/127\.0\.0\.1:59999: ECONNREFUSED; start it with/,
+  );
 });
 
 t.test("serve refuses a bad environment with a numbered list and exit code 2", async (t) => {
