@@ -90,7 +90,7 @@ export function listOperations(sourceHost: string): readonly Operation[] {
       command: ["diff", "b"],
       prepare: createB,
       run: (engine, caller) => engine.diffBranch("b", 0, caller),
-      kinds: [...unfinished, "reap"],
+      kinds: [...unfinished, "retry_destroy"],
     },
     {
       name: "destroy",
