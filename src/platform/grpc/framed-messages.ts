@@ -10,9 +10,12 @@ import { assert } from "../errors/assert.ts";
 export class FramedMessages {
   /** Each message behind a zero byte and its length in four bytes, big end first. */
   readonly frames: Uint8Array;
+  /** Called when the transport is done with the bytes, so that they can be used again; not when the stream broke. */
+  readonly onWritten: (() => void) | undefined;
 
-  constructor(frames: Uint8Array) {
+  constructor(frames: Uint8Array, onWritten?: () => void) {
     this.frames = frames;
+    this.onWritten = onWritten;
   }
 }
 
@@ -67,7 +70,9 @@ class FramingCall extends ServerInterceptingCall {
     if (stream.destroyed || stream.closed) return;
     this.#inner.maybeSendMetadata();
     stream.write(message.frames, (error) => {
-      if (!error) callback();
+      if (error) return;
+      message.onWritten?.();
+      callback();
     });
   }
 }

@@ -4,7 +4,7 @@ import { RecordCursor } from "../model/record-cursor.ts";
 import type { FetchResult, FetchStart, QueueService } from "../service/queue-service.ts";
 import { toMilliseconds } from "./convert.ts";
 import type { ConsumeRequest, ConsumeResponse } from "./definition.ts";
-import { MessageFrames } from "./message-frames.ts";
+import { FrameBuffers, MessageFrames, pieceBytes } from "./message-frames.ts";
 import { Gate, type StreamSession, type StreamSink } from "./stream-session.ts";
 
 /**
@@ -15,8 +15,6 @@ export const heartbeatIntervalMs = 5000;
 const fetchBytes = 1024 * 1024;
 const fetchRecordsMax = 10_000;
 const fetchWaitMs = 30_000;
-/** What is handed to the transport at once. */
-const pieceBytes = 32 * 1024;
 const pieceFraction = 4;
 /** How often a reader of all partitions looks for added ones. */
 const partitionCheckMs = 5000;
@@ -39,6 +37,7 @@ export class ConsumeSession implements StreamSession<never> {
   readonly #options: ConsumeSessionOptions;
   readonly #abort = new AbortController();
   readonly #room = new Gate();
+  readonly #buffers = new FrameBuffers();
   readonly #readers = new Map<number, Reader>();
   readonly #fetchRecords: number;
   readonly #pieceMessages: number;
@@ -139,7 +138,7 @@ export class ConsumeSession implements StreamSession<never> {
   /** Sends in pieces, so that what waits for the client is bounded however much one fetch gave. */
   async #sendRecords(result: FetchResult, endOffset: number): Promise<void> {
     const limit = Math.min(result.nextOffset, endOffset);
-    const frames = new MessageFrames(result.topic, result.partition);
+    const frames = new MessageFrames(result.topic, result.partition, this.#buffers);
     for (const batch of result.batches) {
       if (batch.isControl) continue;
       const cursor = new RecordCursor(batch);
@@ -152,6 +151,7 @@ export class ConsumeSession implements StreamSession<never> {
       }
     }
     if (frames.count > 0) await this.#send(frames);
+    frames.close();
   }
 
   async #send(frames: MessageFrames): Promise<void> {

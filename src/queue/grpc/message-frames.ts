@@ -23,16 +23,40 @@ const tag = {
   entryValue: 18,
 } as const;
 
-const initialBytes = 64 * 1024;
+/** A piece ends with the message that passes this. */
+export const pieceBytes = 64 * 1024;
+const initialBytes = pieceBytes + 8 * 1024;
+
+/**
+ * Buffers of one stream that are written out and free again. Memory outside the heap that is left to the collector is
+ * most of what a fast reader costs: each 64 MB of it make the collector walk the whole heap.
+ */
+export class FrameBuffers {
+  readonly #free: Buffer[] = [];
+
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(initialBytes);
+  }
+
+  /** Only for buffers that nothing reads any more; grown ones are dropped. */
+  giveBack(buffer: Buffer): void {
+    if (buffer.length === initialBytes && this.#free.length < freeBuffersMax) this.#free.push(buffer);
+  }
+}
+
+const freeBuffersMax = 20;
 
 export class MessageFrames {
+  readonly #buffers: FrameBuffers;
   /** Topic and partition, the same in every message. */
   readonly #prefix: Uint8Array;
-  #bytes: Buffer = Buffer.allocUnsafe(initialBytes);
+  #bytes: Buffer;
   #size = 0;
   #count = 0;
 
-  constructor(topic: string, partition: number) {
+  constructor(topic: string, partition: number, buffers: FrameBuffers) {
+    this.#buffers = buffers;
+    this.#bytes = buffers.take();
     const name = Buffer.from(topic);
     const prefix = Buffer.alloc(16 + name.length);
     let at = writeBytes(prefix, 0, tag.topic, name);
@@ -74,11 +98,17 @@ export class MessageFrames {
 
   /** What was appended since the last call. */
   take(): FramedMessages {
-    const framed = new FramedMessages(this.#bytes.subarray(0, this.#size));
-    this.#bytes = Buffer.allocUnsafe(initialBytes);
+    const bytes = this.#bytes;
+    const framed = new FramedMessages(bytes.subarray(0, this.#size), () => this.#buffers.giveBack(bytes));
+    this.#bytes = this.#buffers.take();
     this.#size = 0;
     this.#count = 0;
     return framed;
+  }
+
+  /** After the last `take`. */
+  close(): void {
+    this.#buffers.giveBack(this.#bytes);
   }
 
   #reserve(extra: number): void {

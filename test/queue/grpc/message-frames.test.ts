@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { queue } from "../../../src/queue/gen/queue.js";
-import { MessageFrames } from "../../../src/queue/grpc/message-frames.ts";
+import { FrameBuffers, MessageFrames } from "../../../src/queue/grpc/message-frames.ts";
 import { BatchView, type Priority } from "../../../src/queue/model/record-batch.ts";
 import { RecordBatchBuilder } from "../../../src/queue/model/record-batch-builder.ts";
 import { RecordCursor } from "../../../src/queue/model/record-cursor.ts";
@@ -27,7 +27,7 @@ t.test("frames decode to the records they came from, whatever these hold", async
         for (const item of records) builder.append(item);
         const { header, body } = builder.finish();
         const cursor = new RecordCursor(BatchView.at(Buffer.concat([header, body])));
-        const frames = new MessageFrames(topic, partition);
+        const frames = new MessageFrames(topic, partition, new FrameBuffers());
         while (cursor.next()) frames.append(cursor);
         const decoded = decodeFrames(frames.take().frames);
         t.equal(decoded.length, records.length);
@@ -63,3 +63,16 @@ function decodeFrames(bytes: Uint8Array): queue.v1.Message[] {
   }
   return messages;
 }
+
+t.test("buffers are used again once written, grown ones are not kept", (t) => {
+  const buffers = new FrameBuffers();
+  const first = buffers.take();
+  const second = buffers.take();
+  t.not(first, second, "two in use are two buffers");
+  buffers.giveBack(first);
+  t.equal(buffers.take(), first);
+  const grown = Buffer.alloc(first.length * 2);
+  buffers.giveBack(grown);
+  t.not(buffers.take(), grown);
+  t.end();
+});
