@@ -23,7 +23,7 @@ const faults: readonly Fault[] = ["drop", "refuse", "cut", "hang"];
 const triesAll = process.env["BRANCHING_ALL_FAULTS"] === "1";
 /** Every request of the operations that people wait for; of the long ones every third, unless all are asked for. */
 const requestSteps: Readonly<Record<string, number>> = { seed: 3, refresh: 3, diff: 3 };
-const operationMsMax = 60_000;
+const operationMsMax = 120_000;
 
 for (const operation of listOperations(source.host)) {
   t.test(`${operation.name} leaves nothing behind when one request goes wrong`, async (t) => {

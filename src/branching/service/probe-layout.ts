@@ -53,6 +53,9 @@ export async function probeLayout(context: EngineContext, imageId: string, signa
     await runtime.startInstance(helperId);
     const result = await runtime.exec(helperId, { argv: ["sh", "-c", probeScript], timeoutMs: probeTimeoutMs }, signal);
     const lines = result.stdout.toString("utf8").split("\n");
+    if (!lines.some((line) => line.startsWith("fs="))) {
+      throw branchingError("runtime_failed", "Cannot probe the volumes: the helper's answer was cut off");
+    }
     return {
       canClone: lines.includes("clone"),
       canOverlay: lines.includes("overlay"),

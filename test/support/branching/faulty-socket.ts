@@ -21,7 +21,7 @@ export class FaultySocket implements AsyncDisposable {
 
   private constructor(path: string) {
     this.url = `unix://${path}`;
-    this.#server = createServer((client) => this.#serve(client));
+    this.#server = createServer({ allowHalfOpen: true }, (client) => this.#serve(client));
   }
 
   static async listen(folder: string): Promise<FaultySocket> {
@@ -39,7 +39,8 @@ export class FaultySocket implements AsyncDisposable {
   }
 
   #serve(client: Socket): void {
-    const engine = connect(enginePath);
+    // A program in a container reads the end of its input as a half-closed connection, and then still writes.
+    const engine = connect({ path: enginePath, allowHalfOpen: true });
     let isHanging = false;
     let isCut = false;
     for (const socket of [client, engine]) {

@@ -81,6 +81,10 @@ function collect(stream: Duplex, spec: ExecSpec, signal: AbortSignal): Promise<O
     stream.on("end", () => {
       signal.removeEventListener("abort", onAbort);
       stream.destroy();
+      if (!demuxer.isAtBoundary) {
+        reject(branchingError("runtime_failed", `Cannot run ${spec.argv[0]}: the connection to it was cut`));
+        return;
+      }
       resolve({ stdout: Buffer.concat(pieces), stderr: errors.toString() });
     });
     stream.end(spec.input === undefined ? undefined : Buffer.from(spec.input));
@@ -90,7 +94,7 @@ function collect(stream: Duplex, spec: ExecSpec, signal: AbortSignal): Promise<O
 /** The engine ends the stream a moment before it knows the exit code. */
 async function readExitCode(exec: Docker.Exec, signal: AbortSignal): Promise<number> {
   for (;;) {
-    const state = await raceAbort(exec.inspect(), signal);
+    const state = await raceAbort(exec.inspect(), AbortSignal.any([signal, AbortSignal.timeout(openTimeoutMs)]));
     if (!state.Running && state.ExitCode !== null) return state.ExitCode;
     await sleep(5, signal);
   }

@@ -20,6 +20,11 @@ export class StreamDemuxer {
     this.#sink = sink;
   }
 
+  /** False in the middle of a piece: an end here is a cut. */
+  get isAtBoundary(): boolean {
+    return this.#rest === 0 && this.#header.length === 0;
+  }
+
   push(chunk: Buffer): void {
     let data = chunk;
     while (data.length > 0) {
