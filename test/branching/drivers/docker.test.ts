@@ -89,6 +89,25 @@ t.test("StreamDemuxer parts the two outputs however they are cut", async (t) => 
     });
     for (let start = 0; start < whole.length; start += size) demuxer.push(whole.subarray(start, start + size));
     t.strictSame(seen, { output: "hello world", error: "oops" }, `pieces of ${size}`);
+    t.equal(demuxer.isAtBoundary, true);
+  }
+});
+
+t.test("StreamDemuxer knows that it was cut off", async (t) => {
+  const header = Buffer.from([1, 0, 0, 0, 0, 0, 0, 3]);
+  for (const [text, isWhole] of [
+    ["", false],
+    ["a", false],
+    ["ab", false],
+    ["abc", true],
+  ] as const) {
+    const demuxer = new StreamDemuxer({ onOutput: () => {}, onError: () => {} });
+    t.equal(demuxer.isAtBoundary, true);
+    demuxer.push(header.subarray(0, 7));
+    t.equal(demuxer.isAtBoundary, false, "within a header");
+    demuxer.push(header.subarray(7));
+    demuxer.push(Buffer.from(text));
+    t.equal(demuxer.isAtBoundary, isWhole, `behind "${text}" of three bytes`);
   }
 });
 

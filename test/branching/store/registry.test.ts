@@ -90,6 +90,9 @@ async function checkRegistry(t: Test, open: () => Promise<Registry>): Promise<vo
     false,
     "generations count one by one",
   );
+  const dead = { ...generation, id: "g2", number: 2 };
+  t.equal(await sources.activateGeneration(dead, 6), false, "a seed whose row gc took away comes too late");
+  t.equal((await sources.findSource("shop"))?.generation, 1, "and has changed nothing");
   t.match(await sources.insertSource({ ...source, id: "s2" }), { holder: { id: "s1" } }, "the name is held");
 
   const inserted = await Promise.all(
