@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from "amqplib";
 import { sleep } from "../../../src/platform/time/clock.ts";
@@ -39,6 +40,8 @@ export async function startRabbitMq(): Promise<RabbitPeer> {
     [Symbol.asyncDispose]: async () => {
       await connection.close().catch(() => {});
       await server[Symbol.asyncDispose]();
+      // The port mapper is a daemon of its own that outlives the node.
+      spawnSync("epmd", ["-port", String(mapperPort), "-kill"], { stdio: "ignore" });
     },
   };
 }
