@@ -8,7 +8,7 @@ import { LineSplitter, StreamDemuxer, TailBuffer } from "./exec-stream.ts";
 
 const outputBytesDefault = 1024 * 1024;
 const errorBytesKept = 16 * 1024;
-const openTimeoutMs = 30_000;
+const answerTimeoutMs = 30_000;
 
 /** Runs a program in a container to its end; both outputs are bounded, and so is the time. */
 export async function runExec(container: Docker.Container, spec: ExecSpec, signal: AbortSignal): Promise<ExecResult> {
@@ -32,8 +32,8 @@ async function openExec(
   spec: Pick<ExecSpec, "argv" | "user" | "environment">,
   signal: AbortSignal,
 ): Promise<{ exec: Docker.Exec; stream: Duplex }> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(openTimeoutMs)]);
-  const exec = await raceAbort(
+  const action = `run ${spec.argv[0]}`;
+  const exec = await answerOf(action, signal, (limit) =>
     container.exec({
       Cmd: [...spec.argv],
       AttachStdin: true,
@@ -44,10 +44,23 @@ async function openExec(
       Env: Object.entries(spec.environment ?? {}).map(([name, value]) => `${name}=${value}`),
       abortSignal: limit,
     }),
-    limit,
   );
-  const stream = (await raceAbort(exec.start({ hijack: true, stdin: true, Tty: false }), limit)) as Duplex;
+  const stream = await answerOf(action, signal, () => exec.start({ hijack: true, stdin: true, Tty: false }));
   return { exec, stream };
+}
+
+/** The program may take its time, the engine's answer to one request may not. */
+async function answerOf<T>(action: string, signal: AbortSignal, ask: (limit: AbortSignal) => Promise<T>): Promise<T> {
+  const timeout = AbortSignal.timeout(answerTimeoutMs);
+  const limit = AbortSignal.any([signal, timeout]);
+  try {
+    return await raceAbort(ask(limit), limit);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (!timeout.aborted) throw toRuntimeError(action, error);
+    const text = `Cannot ${action}: the Docker engine did not answer within ${answerTimeoutMs / 1000} s`;
+    throw branchingError("runtime_unreachable", text, { cause: error });
+  }
 }
 
 function collect(stream: Duplex, spec: ExecSpec, signal: AbortSignal): Promise<Omit<ExecResult, "exitCode">> {
@@ -94,7 +107,7 @@ function collect(stream: Duplex, spec: ExecSpec, signal: AbortSignal): Promise<O
 /** The engine ends the stream a moment before it knows the exit code. */
 async function readExitCode(exec: Docker.Exec, signal: AbortSignal): Promise<number> {
   for (;;) {
-    const state = await raceAbort(exec.inspect(), AbortSignal.any([signal, AbortSignal.timeout(openTimeoutMs)]));
+    const state = await answerOf("learn an exit code", signal, () => exec.inspect());
     if (!state.Running && state.ExitCode !== null) return state.ExitCode;
     await sleep(5, signal);
   }
