@@ -1,6 +1,7 @@
 // npm run build [-- --arch arm64]: dist/slipway, offline, from what npm installed. Bundle with esbuild, cut the debug
 // information off the base Node, pack with pkg's single-executable packer. Every file under src that is no code
 // travels inside as an asset.
+import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -69,12 +70,19 @@ async function bundle(entry: string, outfile: string): Promise<void> {
   });
 }
 
+/** The pinned Node for the wanted architecture: npm installs only this machine's own, the other is fetched by name. */
 function findBaseNode(): string {
-  const path = `node_modules/node-linux-${arch}/bin/node`;
-  if (existsSync(path)) return path;
-  throw new Error(
-    `Cannot build for ${arch}: ${path} is missing. Put the package node-linux-${arch}@${process.versions.node} there`,
-  );
+  const installed = `node_modules/node-linux-${arch}/bin/node`;
+  if (existsSync(installed)) return installed;
+  const name = `node-linux-${arch}@${process.versions.node}`;
+  const folder = `dist/${name}`;
+  const fetched = `${folder}/package/bin/node`;
+  if (existsSync(fetched)) return fetched;
+  console.error(`build: fetching ${name} with npm`);
+  mkdirSync(folder, { recursive: true });
+  const archive = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder, name], { encoding: "utf8" });
+  execFileSync("tar", ["xzf", `${folder}/${archive.trim()}`, "-C", folder]);
+  return fetched;
 }
 
 function collectAssets(): Readonly<Record<string, string>> {
