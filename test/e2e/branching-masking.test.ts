@@ -93,8 +93,8 @@ async function knock(port: number, runs: number, outcome: Outcome): Promise<void
   }
 }
 
-function judge(t: Test, outcome: Outcome): void {
-  t.ok(outcome.refused > 100, `the gate was tried and closed: ${JSON.stringify(outcome)}`);
+function judge(t: Test, outcome: Outcome, refusedMin = 100): void {
+  t.ok(outcome.refused > refusedMin, `the gate was tried and closed: ${JSON.stringify(outcome)}`);
   t.equal(outcome.unmasked, 0, "no unmasked row was read");
   t.equal(outcome.early, 0, "nobody got in before the masks were done");
 }
@@ -125,7 +125,7 @@ t.test("a container that is killed and restarted in the middle of its masks stay
     await sleep(1500);
     t.equal((await creating).exitCode, 1, "the create notices");
   });
-  judge(t, outcome);
+  judge(t, outcome, 20);
   t.equal(outcome.admitted, 0);
   t.match(await bench.run("branch", "ls"), /killed +shop +failed/);
 });
