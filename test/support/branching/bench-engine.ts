@@ -1,7 +1,9 @@
 /** An engine as a library on a home of its own, for measurements: no process start in the figures. */
 import Docker from "dockerode";
 import postgres from "postgres";
-import { type BranchingEngine, engineSchema, openEngine } from "../../../src/branching/module.ts";
+import { engineSchema } from "../../../src/branching/config.ts";
+import { openEngine } from "../../../src/branching/open-engine.ts";
+import type { BranchingEngine } from "../../../src/branching/service/engine.ts";
 import { loadConfig } from "../../../src/platform/config/load-config.ts";
 import { silentLogger } from "../../../src/platform/log/logger.ts";
 import { sleep } from "../../../src/platform/time/clock.ts";

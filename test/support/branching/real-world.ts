@@ -3,7 +3,8 @@
  * this process; what is left of them is compared with the rows by looking at Docker itself, not through our own runtime.
  */
 import postgres from "postgres";
-import { engineSchema, openEngine } from "../../../src/branching/module.ts";
+import { engineSchema } from "../../../src/branching/config.ts";
+import { openEngine } from "../../../src/branching/open-engine.ts";
 import type { BranchingEngine } from "../../../src/branching/service/engine.ts";
 import type { Caller } from "../../../src/branching/service/engine-context.ts";
 import type { Registry } from "../../../src/branching/service/ports.ts";
