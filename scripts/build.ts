@@ -2,11 +2,22 @@
 // information off the base Node, pack with pkg's single-executable packer. Every file under src that is no code
 // travels inside as an asset.
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { extname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { inputHash } from "./build/input-hash.ts";
+import { kubernetesCredentials } from "./build/kubernetes-credentials.ts";
 import { packExecutable } from "./build/pack-executable.ts";
 import { withoutDebugInformation } from "./build/strip-elf.ts";
 
@@ -38,13 +49,15 @@ async function makeExecutable(): Promise<void> {
   await packExecutable({
     mainPath: resolve("dist/main.cjs"),
     basePath,
-    output,
+    output: `${output}.new`,
     arch,
     nodeVersion: process.versions.node,
     useCodeCache: isNative,
     assets: collectAssets(),
   });
-  chmodSync(output, 0o755);
+  chmodSync(`${output}.new`, 0o755);
+  // One that runs keeps its file; whoever starts it next gets the new one.
+  renameSync(`${output}.new`, output);
   writeFileSync(stampPath, hash);
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
   console.error(`build: ${output}, ${(statSync(output).size / 1e6).toFixed(1)} MB, in ${seconds} s`);
@@ -63,6 +76,7 @@ async function bundle(entry: string, outfile: string): Promise<void> {
     legalComments: "linked",
     charset: "ascii",
     logLevel: "warning",
+    plugins: [kubernetesCredentials],
     define: { "import.meta.url": "__moduleUrl", "import.meta.dirname": "__dirname" },
     banner: {
       js: 'var __moduleUrl=require("node:url").pathToFileURL(typeof __filename==="string"&&__filename||process.execPath).href;',

@@ -2,8 +2,7 @@ import { isDomainError } from "../platform/errors/domain-error.ts";
 import type { RunningService, SkippedService, UpOptions, UpService } from "../platform/lifecycle/up-service.ts";
 import { randomBase62, systemRandom } from "../platform/random/random.ts";
 import { loadDaemonConfig } from "./daemon-config.ts";
-import { runBranchDemo } from "./demo.ts";
-import { type Daemon, startDaemon } from "./start-daemon.ts";
+import type { Daemon } from "./start-daemon.ts";
 
 /** The branching daemon as a part of `slipway up`; skipped where no container engine answers. */
 export const branchingUpService: UpService = { name: "bsd", start: startForUp };
@@ -21,6 +20,7 @@ async function startForUp(options: UpOptions): Promise<RunningService | SkippedS
     BRANCHSVC_TOKEN: token,
   };
   const config = loadDaemonConfig({ environment, flags: {}, readFile: () => "" });
+  const { startDaemon } = await import("./start-daemon.ts");
   let daemon: Daemon;
   try {
     daemon = await startDaemon(config, { logger, version: context.version, environment, userHome: context.homeDir });
@@ -39,7 +39,8 @@ async function startForUp(options: UpOptions): Promise<RunningService | SkippedS
       `open ${daemon.apiUrl}/ui/   # token: ${token}`,
       `curl -H 'Authorization: Bearer ${token}' ${daemon.apiUrl}/v1/branches`,
     ],
-    demo: (say) => runBranchDemo({ daemon, token, environment, userHome: context.homeDir, say }),
+    demo: async (say) =>
+      (await import("./demo.ts")).runBranchDemo({ daemon, token, environment, userHome: context.homeDir, say }),
     close: () => daemon.close(),
   };
 }

@@ -11,10 +11,7 @@ import { groupsCommand, lagCommand } from "./cli/groups-command.ts";
 import { publishCommand } from "./cli/publish-command.ts";
 import { topicsCommand } from "./cli/topics-command.ts";
 import { describeQueueConfig, loadQueueConfig, type QueueConfig } from "./config.ts";
-import { startQueueServer } from "./start-queue-server.ts";
 
-export { loadQueueConfig, type QueueConfig } from "./config.ts";
-export { type QueueServer, type QueueServerDependencies, startQueueServer } from "./start-queue-server.ts";
 export { queueUpService } from "./up-service.ts";
 
 const readFile = (path: string): string => readFileSync(path, "utf8");
@@ -67,6 +64,8 @@ async function serve(context: CommandContext): Promise<number> {
   const { version } = context;
   const tracing = await createTracing({ serviceName: "queue", version, environment: context.env, logger });
   try {
+    // Loaded here and not above: the client commands need none of it.
+    const { startQueueServer } = await import("./start-queue-server.ts");
     await using server = await startQueueServer(config, { logger, version, tracer: tracing?.tracer });
     await untilAborted(context.signal);
     await server.close();

@@ -1,7 +1,6 @@
 import type { RunningService, UpOptions, UpService } from "../platform/lifecycle/up-service.ts";
 import { QueueClient, type ReceivedMessage } from "./client/queue-client.ts";
 import { loadQueueConfig } from "./config.ts";
-import { startQueueServer } from "./start-queue-server.ts";
 
 /** The broker as a part of `slipway up`: its own variables hold, the data folder is the one of `up`. */
 export const queueUpService: UpService = { name: "queue", start: startForUp };
@@ -14,6 +13,7 @@ async function startForUp({ context, dataDir, logger, addressFor }: UpOptions): 
     ...context.env,
   };
   const config = loadQueueConfig({ environment, readFile: () => "" });
+  const { startQueueServer } = await import("./start-queue-server.ts");
   const server = await startQueueServer(config, { logger, version: context.version });
   return {
     kind: "running",

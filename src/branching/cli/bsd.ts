@@ -6,7 +6,6 @@ import { untilAborted } from "../../platform/lifecycle/stop-signal.ts";
 import { createLogger } from "../../platform/log/logger.ts";
 import { createTracing } from "../../platform/tracing/create-tracing.ts";
 import { daemonSchema, loadDaemonConfig } from "../daemon-config.ts";
-import { startDaemon } from "../start-daemon.ts";
 
 export const bsdCommand: Command = {
   name: "bsd",
@@ -35,6 +34,7 @@ async function serve(args: ParsedArguments, context: CommandContext): Promise<nu
   const logger = createLogger({ name: "bsd", level: "info", format: "auto", isTty: context.terminal.isErrorTty });
   const { env: environment, version, homeDir: userHome } = context;
   const tracing = await createTracing({ environment, serviceName: "bsd", version, logger });
+  const { startDaemon } = await import("../start-daemon.ts");
   const daemon = await startDaemon(config, { logger, version, environment, userHome, tracer: tracing?.tracer });
   logger.info({ api: daemon.apiUrl, router: daemon.routerAddress }, "serving");
   await untilAborted(context.signal);

@@ -14,7 +14,6 @@ import { createLogger } from "../../platform/log/logger.ts";
 import { sleep, systemClock } from "../../platform/time/clock.ts";
 import { type EngineConfig, engineSchema, environmentPrefix, homeFolderOf, otherVariables } from "../config.ts";
 import { branchingError } from "../errors.ts";
-import { openEngine } from "../open-engine.ts";
 import type { BranchingEngine } from "../service/engine.ts";
 import type { Caller } from "../service/engine-context.ts";
 
@@ -40,6 +39,8 @@ export async function withLocalEngine<T>(
   const lock = access === "writes" ? await acquireHome(homeFolder, context.signal) : undefined;
   try {
     const logger = createLogger({ name: "bsctl", level: "error", format: "auto", isTty: context.terminal.isErrorTty });
+    // Loaded here and not above: help and usage errors need none of it.
+    const { openEngine } = await import("../open-engine.ts");
     const engine = await openEngine({
       config,
       homeFolder,

@@ -2,7 +2,7 @@ import { type Channel, createChannel, createClient } from "nice-grpc";
 import { silentLogger } from "../../../src/platform/log/logger.ts";
 import { createMetrics } from "../../../src/platform/metrics/metrics.ts";
 import { queueDefinition } from "../../../src/queue/grpc/definition.ts";
-import { type QueueServer, startQueueServer } from "../../../src/queue/module.ts";
+import { type QueueServer, startQueueServer } from "../../../src/queue/start-queue-server.ts";
 import { createTestFolder, testConfig } from "./rest-fixture.ts";
 
 /** The whole server on free ports, with a gRPC client. */
