@@ -56,12 +56,13 @@ async function measureSingles(
 ): Promise<readonly BenchRow[]> {
   const payload = Buffer.alloc(sizeBytes, "x");
   const client = connectGrpc(broker.grpcAddress);
+  const load = {
+    ...{ client, durationMs, messagesPerRequest: 1 },
+    makeRequest: (correlationId: number) => ({ topic: "bench", payload, correlationId }),
+  };
   const sides: Sides = {
-    ours: () =>
-      publishInWindow({
-        ...{ client, streams: producers, window: 1, durationMs, messagesPerRequest: 1 },
-        makeRequest: (correlationId) => ({ topic: "bench", payload, correlationId }),
-      }),
+    ours: () => publishInWindow({ ...load, streams: producers, window: 1 }),
+    shared: () => publishInWindow({ ...load, streams: 1, window: producers }),
   };
   await using peers = new AsyncDisposableStack();
   await addRedis(sides, peers, payload);
@@ -75,9 +76,13 @@ async function measureSingles(
     "RabbitMQ quorum queue": 1,
   };
   void stack;
-  return Object.keys(goals).map((peerName) =>
-    compare(`64 producers, ${sizeBytes} B, gRPC`, "messages/s", spreads, peerName, goals[peerName] ?? 1),
-  );
+  const sharing = { ...spreads, ours: spreads["shared"] ?? spreadOf([]) };
+  const name = `${producers} producers, ${sizeBytes} B, gRPC`;
+  return Object.entries(goals).flatMap(([peerName, factor]) => [
+    compare(`${name}, a stream each`, "messages/s", spreads, peerName, factor),
+    // As the producers of the first two peers share a connection.
+    compare(`${name}, one stream`, "messages/s", sharing, peerName, factor),
+  ]);
 }
 
 async function addRedis(sides: Sides, peers: AsyncDisposableStack, payload: Buffer): Promise<void> {
