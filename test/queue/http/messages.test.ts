@@ -261,7 +261,9 @@ t.test("fetch: where it starts", async (t) => {
   t.equal(await values("?offset=1&limit=1"), "1");
   t.equal(await values("?offset=5"), "", "the end");
   t.equal(await values("?max_bytes=1"), "0", "at least one");
-  t.equal(await values(`?timestamp=${encodeURIComponent(sent[2].timestamp)}&max=1`), "2");
+  // Neighbours may have been stored within the same millisecond.
+  const first = sent.findIndex(({ timestamp }) => timestamp === sent[2].timestamp);
+  t.equal(await values(`?timestamp=${encodeURIComponent(sent[2].timestamp)}&max=1`), String(first));
   t.equal(await values(`?timestamp=${Date.parse(sent[4].timestamp) + 60_000}`), "");
   const refused: readonly (readonly [string, string])[] = [
     ["?offset=6", "OFFSET_OUT_OF_RANGE"],
