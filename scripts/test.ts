@@ -36,7 +36,8 @@ try {
   results.push(await step("build", () => run(process.execPath, ["scripts/build.ts"])));
   results.push(await step("quick tests", () => tap(testGroups.quick(), 2, 120)));
   results.push(await step("simulation", () => tap(testGroups.simulation(), 2, 600)));
-  results.push(await step("end to end", () => tap(testGroups.endToEnd(), 1, 900)));
+  // Two at a time: they wait for containers and clocks more than they compute.
+  results.push(await step("end to end", () => tap(testGroups.endToEnd(), 2, 900)));
 } catch (error) {
   console.error(`FAIL ${error instanceof Error ? error.message : String(error)}`);
   results.push({ name: "set-up", isOk: false, seconds: 0 });
