@@ -21,9 +21,9 @@ source.sql("CREATE TABLE kept AS SELECT g AS id, md5(g::text) AS note FROM gener
 t.teardown(() => source[Symbol.dispose]());
 const faults: readonly Fault[] = ["drop", "refuse", "cut", "hang"];
 const triesAll = process.env["BRANCHING_ALL_FAULTS"] === "1";
-/** Of the long operations a few requests, spread over the whole, unless all are asked for. */
-const longOperations: ReadonlySet<string> = new Set(["seed", "refresh", "diff"]);
-const longRequestCount = 8;
+/** Every request of a create; of the others a few, spread over the whole, unless all are asked for. */
+const wholeOperations: ReadonlySet<string> = new Set(["create"]);
+const sampledRequestCount = 4;
 const operationMsMax = 120_000;
 
 for (const operation of listOperations(source.host)) {
@@ -55,8 +55,8 @@ for (const operation of listOperations(source.host)) {
     const requests = [...socket.requests];
     t.ok(requests.length >= 2, `${requests.length} requests`);
     await tidy(world);
-    const isSampled = longOperations.has(operation.name) && !triesAll;
-    const step = isSampled ? Math.ceil(requests.length / longRequestCount) : 1;
+    const isWhole = wholeOperations.has(operation.name) || triesAll;
+    const step = isWhole ? 1 : Math.ceil(requests.length / sampledRequestCount);
     for (let index = 0; index < requests.length; index += step) {
       for (const fault of triesAll ? faults : [faults[(index / step) % faults.length] ?? "drop"]) {
         const what = `request ${index} ${fault}: ${requests[index]?.replace(/[0-9a-f]{64}/g, "ID")}`;
